@@ -1,0 +1,1 @@
+"""The PubMed query language: tokens, tree, translation to the index. Pure."""

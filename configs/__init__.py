@@ -1,0 +1,1 @@
+"""Configuration: dataclass schema, loader, and the YAML files of this folder."""

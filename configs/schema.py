@@ -1,0 +1,308 @@
+"""The configuration of a rewriter run: frozen dataclasses, one section a part."""
+
+from dataclasses import dataclass, field
+
+from omegaconf import MISSING
+
+
+def _one_of(section: str, name: str, value: str, allowed: tuple[str, ...]) -> list[str]:
+    if value in allowed:
+        return []
+    return [f"{section}.{name}: {value!r} is not one of {', '.join(allowed)}"]
+
+
+def _at_least(section: str, name: str, value: float, least: float) -> list[str]:
+    return [] if value >= least else [f"{section}.{name}: {value} is below {least}"]
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The language model that is trained."""
+
+    path: str = MISSING
+    """Local folder, hub id, or `smollm2` (fetched from the package registry and cached)."""
+    dtype: str = "bfloat16"
+    """Compute precision of the learner: float32 | bfloat16 (autocast over fp32 master weights)."""
+    lora_rank: int = 0
+    """0 trains all weights; above 0, LoRA adapters of that rank on every linear layer."""
+    lora_alpha: float = 32.0
+    gradient_checkpointing: bool = False
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return [
+            *_one_of("model", "dtype", self.dtype, ("float32", "bfloat16")),
+            *_at_least("model", "lora_rank", self.lora_rank, 0),
+        ]
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Records that are searched and tasks that are learned from."""
+
+    corpus: str = "pubmed-sample"
+    """`pubmed-sample`, or a path: PubMed XML (.xml, .xml.gz), records as JSONL (.jsonl, .jsonl.gz),
+    or a folder of them."""
+    files: tuple[str, ...] = ("pubmed20n0014.xml.gz",)
+    """Which files of the sample are indexed (only for `pubmed-sample`)."""
+    tasks: str = "mesh-pico"
+    """`mesh-pico` and `mesh-pairs` are made from the records' own indexing; join them with `+`; or a
+    path to a query file (.jsonl)."""
+    test_fraction: float = 0.3
+    """Share of tasks held out; no heading of a held-out task is seen in training."""
+    split_seed: int = 0
+    max_test_tasks: int = 0
+    """Evaluate on at most this many held-out tasks (0 = all), drawn by `split_seed`."""
+    abstracts_only: bool = True
+    """Index only records that have an abstract."""
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        out = _at_least("data", "max_test_tasks", self.max_test_tasks, 0)
+        if not 0 < self.test_fraction < 1:
+            out.append(f"data.test_fraction: {self.test_fraction} is not between 0 and 1")
+        return out
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """The search environment."""
+
+    k: int = 100
+    """Hits that count: recall is measured on the first K. The paper's K is 3000 on all of PubMed."""
+    order: str = "recent"
+    """`recent` (PubMed's own order) or `relevance` (BM25)."""
+    fields: tuple[str, ...] = ("title", "abstract")
+    """What queries may see. The MeSH tasks hide MeSH fields: they would give the answer away."""
+    workers: int = 1
+    timeout_s: float = 60.0
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return [
+            *_at_least("search", "k", self.k, 1),
+            *_one_of("search", "order", self.order, ("recent", "relevance")),
+            *_at_least("search", "workers", self.workers, 1),
+        ]
+
+
+@dataclass(frozen=True)
+class RolloutConfig:
+    """How completions are generated."""
+
+    engine: str = "vllm"
+    """`vllm` (CPU and GPU) or `transformers`."""
+    workers: int = 1
+    cpus: float = 2.0
+    """CPU cores per rollout worker; also its thread count."""
+    gpus: float = 0.0
+    dtype: str = "bfloat16"
+    max_new_tokens: int = 500
+    max_prompt_tokens: int = 500
+    temperature: float = 1.0
+    kv_cache_gib: float = 1.0
+    """KV cache of the vLLM CPU engine, in GiB."""
+    gpu_memory_utilization: float = 0.5
+    eager: bool = True
+    """False compiles the vLLM model: faster steps, slower start (about 80 s on 2 cores)."""
+    timeout_s: float = 900.0
+    """A step's generation that takes longer counts as a dead worker."""
+    check_sync_every: int = 50
+    """Compare the live engine's log-probabilities with the learner's after the first weight syncs and
+    then every that many (0 = only the first three)."""
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return [
+            *_one_of("rollout", "engine", self.engine, ("vllm", "transformers")),
+            *_one_of("rollout", "dtype", self.dtype, ("float32", "bfloat16")),
+            *_at_least("rollout", "workers", self.workers, 1),
+            *_at_least("rollout", "max_new_tokens", self.max_new_tokens, 8),
+        ]
+
+
+@dataclass(frozen=True)
+class PromptConfig:
+    """What the model is shown."""
+
+    style: str = "full"
+    """`full` (the paper's) or `short` (for very small models: one line of instruction)."""
+    open_think: bool = True
+    """The prompt supplies the opening `<think>`."""
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return _one_of("prompt", "style", self.style, ("full", "short"))
+
+
+@dataclass(frozen=True)
+class RewardConfig:
+    """How a rollout is scored."""
+
+    shape: str = "recall-tiers"
+    """`recall-tiers` (the paper's table) | `recall` (5 x recall, -3.5 for none) | `f1` | `ndcg`."""
+    format_right: float = 1.0
+    format_wrong: float = -4.0
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return _one_of("reward", "shape", self.shape, ("recall-tiers", "recall", "f1", "ndcg"))
+
+
+@dataclass(frozen=True)
+class LearnerConfig:
+    """How the policy is updated."""
+
+    algorithm: str = "grpo"
+    """`ppo` (critic, GAE) | `grpo` (group mean and std) | `rloo` (leave one out) | `reinforce` (batch
+    mean)."""
+    lr: float = 1e-6
+    critic_lr: float = 1e-5
+    weight_decay: float = 0.0
+    warmup_steps: int = 0
+    """Learning-rate warm-up of the RL optimiser, in steps."""
+    max_grad_norm: float = 1.0
+    clip: float = 0.2
+    value_clip: float = 0.5
+    gamma: float = 1.0
+    gae_lambda: float = 1.0
+    kl_coef: float = 0.0
+    """Weight of the KL to the starting policy; 0 keeps no reference model."""
+    kl_estimator: str = "k1"
+    """`k1` | `k2` | `k3` (Schulman's names)."""
+    kl_place: str = "reward"
+    """`reward` or `loss`."""
+    entropy_coef: float = 0.0
+    epochs_per_step: int = 1
+    """Passes over a step's rollouts."""
+    minibatches: int = 1
+    """Optimiser steps per pass."""
+    micro_batch_tokens: int = 4096
+    """Tokens per forward and backward, padding included."""
+    share_prefix: bool = True
+    """Compute the prompt of a group once for all its completions."""
+    is_clip: float = 2.0
+    """Cap of the truncated importance weight between rollout engine and learner (0 = off)."""
+    loss_aggregation: str = "token"
+    """`token` (mean over all live tokens) or `sequence` (mean over sequences of token means)."""
+    cpus: float = 2.0
+    gpus: float = 0.0
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return [
+            *_one_of("learner", "algorithm", self.algorithm, ("ppo", "grpo", "rloo", "reinforce")),
+            *_one_of("learner", "kl_estimator", self.kl_estimator, ("k1", "k2", "k3")),
+            *_one_of("learner", "kl_place", self.kl_place, ("reward", "loss")),
+            *_one_of("learner", "loss_aggregation", self.loss_aggregation, ("token", "sequence")),
+            *_at_least("learner", "epochs_per_step", self.epochs_per_step, 1),
+            *_at_least("learner", "minibatches", self.minibatches, 1),
+            *_at_least("learner", "micro_batch_tokens", self.micro_batch_tokens, 1),
+        ]
+
+
+@dataclass(frozen=True)
+class WarmupConfig:
+    """Supervised steps that teach the answer format before reinforcement."""
+
+    steps: int = 0
+    """0 = off: right for models that already follow the format."""
+    batch: int = 16
+    """Demonstrations a step."""
+    lr: float = 3e-5
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return _at_least("warmup", "steps", self.steps, 0)
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """The loop."""
+
+    steps: int = MISSING
+    """Optimisation steps of reinforcement."""
+    tasks_per_step: int = 64
+    samples_per_task: int = 1
+    seed: int = 0
+    eval_every: int = 50
+    """Evaluate on held-out tasks every that many steps (0 = only before and after)."""
+    eval_samples: int = 1
+    """Completions per held-out task in the evaluations during training."""
+    final_eval_samples: int = 3
+    """Sampling seeds of the evaluations before and after training."""
+    checkpoint_every: int = 50
+    keep_last: int = 2
+    max_minutes: float = 0.0
+    """Stop after that many minutes of training steps (0 = no limit)."""
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return [
+            *_at_least("train", "steps", self.steps, 1),
+            *_at_least("train", "tasks_per_step", self.tasks_per_step, 1),
+            *_at_least("train", "samples_per_task", self.samples_per_task, 1),
+            *_at_least("train", "keep_last", self.keep_last, 1),
+        ]
+
+
+@dataclass(frozen=True)
+class TrackingConfig:
+    """Where metrics go besides `metrics.jsonl`."""
+
+    wandb: str = "offline"
+    """`online` | `offline` | `disabled`."""
+    project: str = "seekray"
+    name: str = ""
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return _one_of("tracking", "wandb", self.wandb, ("online", "offline", "disabled"))
+
+
+@dataclass(frozen=True)
+class ClusterConfig:
+    """Where the app runs."""
+
+    address: str = "local"
+    """`local` starts Ray here; `auto` or an address joins a running cluster."""
+    placement_timeout_s: float = 60.0
+    actor_start_timeout_s: float = 600.0
+    max_restarts: int = 3
+    """Restarts of one worker before the run gives up."""
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return _at_least("cluster", "max_restarts", self.max_restarts, 0)
+
+
+@dataclass(frozen=True)
+class RewriterConfig:
+    """Everything that defines a rewriter run."""
+
+    run_dir: str = "runs/rewriter"
+    model: ModelConfig = field(default_factory=ModelConfig)
+    data: DataConfig = field(default_factory=DataConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    prompt: PromptConfig = field(default_factory=PromptConfig)
+    reward: RewardConfig = field(default_factory=RewardConfig)
+    rollout: RolloutConfig = field(default_factory=RolloutConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    warmup: WarmupConfig = field(default_factory=WarmupConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    tracking: TrackingConfig = field(default_factory=TrackingConfig)
+    cluster: ClusterConfig = field(default_factory=ClusterConfig)
+
+    def problems(self) -> list[str]:
+        """Every value of any section that cannot work, as `section.name: why`."""
+        sections = (
+            self.model, self.data, self.search, self.prompt, self.reward, self.rollout,
+            self.learner, self.warmup, self.train, self.tracking, self.cluster,
+        )  # fmt: skip
+        out = [problem for section in sections for problem in section.problems()]
+        if self.train.samples_per_task < 2 and self.learner.algorithm in ("grpo", "rloo"):
+            out.append(
+                f"train.samples_per_task: {self.learner.algorithm} compares samples of one task "
+                "and needs 2 or more"
+            )
+        return out

@@ -1,0 +1,1 @@
+"""Methods built on `actors` and `cluster`, and the `seekray` command."""

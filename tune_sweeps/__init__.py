@@ -1,0 +1,1 @@
+"""Declarative Ray Tune sweeps; no training logic lives here."""
