@@ -46,8 +46,8 @@ class DataConfig:
     files: tuple[str, ...] = ("pubmed20n0014.xml.gz",)
     """Which files of the sample are indexed (only for `pubmed-sample`)."""
     tasks: str = "mesh-pico"
-    """`mesh-pico` and `mesh-pairs` are made from the records' own indexing; join them with `+`; or a
-    path to a query file (.jsonl)."""
+    """`mesh-pico` and `mesh-pairs` are made from the records' own indexing; join them with `+`;
+    or a path to a query file (.jsonl)."""
     test_fraction: float = 0.3
     """Share of tasks held out; no heading of a held-out task is seen in training."""
     split_seed: int = 0
@@ -69,7 +69,7 @@ class SearchConfig:
     """The search environment."""
 
     k: int = 100
-    """Hits that count: recall is measured on the first K. The paper's K is 3000 on all of PubMed."""
+    """Hits that count: recall is measured on the first K. The paper has 3000 on all of PubMed."""
     order: str = "recent"
     """`recent` (PubMed's own order) or `relevance` (BM25)."""
     fields: tuple[str, ...] = ("title", "abstract")
@@ -108,8 +108,8 @@ class RolloutConfig:
     timeout_s: float = 900.0
     """A step's generation that takes longer counts as a dead worker."""
     check_sync_every: int = 50
-    """Compare the live engine's log-probabilities with the learner's after the first weight syncs and
-    then every that many (0 = only the first three)."""
+    """Compare the live engine's log-probabilities with the learner's after the first three weight
+    syncs and then every that many (0 = only the first three)."""
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
@@ -140,13 +140,18 @@ class RewardConfig:
     """How a rollout is scored."""
 
     shape: str = "recall-tiers"
-    """`recall-tiers` (the paper's table) | `recall` (5 x recall, -3.5 for none) | `f1` | `ndcg`."""
+    """`recall-tiers` (the paper's table) | `recall` | `precision` | `f1` | `rank-tiers` | `ndcg`."""
     format_right: float = 1.0
     format_wrong: float = -4.0
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
-        return _one_of("reward", "shape", self.shape, ("recall-tiers", "recall", "f1", "ndcg"))
+        return _one_of(
+            "reward",
+            "shape",
+            self.shape,
+            ("recall-tiers", "recall", "precision", "f1", "rank-tiers", "ndcg"),
+        )
 
 
 @dataclass(frozen=True)
@@ -154,8 +159,8 @@ class LearnerConfig:
     """How the policy is updated."""
 
     algorithm: str = "grpo"
-    """`ppo` (critic, GAE) | `grpo` (group mean and std) | `rloo` (leave one out) | `reinforce` (batch
-    mean)."""
+    """`ppo` (critic, GAE) | `grpo` (group mean and std) | `rloo` (leave one out) | `reinforce`
+    (batch mean)."""
     lr: float = 1e-6
     critic_lr: float = 1e-5
     weight_decay: float = 0.0

@@ -1,0 +1,54 @@
+"""The rollout worker: a thin Ray shell around one engine."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from actors.rollout.types import Completion, Engine, GenerationRequest, Sampling
+
+
+def make_engine(kind: str, model: str, **options: Any) -> Engine:
+    """The engine named `kind`: "vllm" or "transformers"."""
+    if kind == "vllm":
+        from actors.rollout.vllm_engine import VllmEngine
+
+        return VllmEngine(model, **options)
+    if kind == "transformers":
+        from actors.rollout.hf_engine import TransformersEngine
+
+        return TransformersEngine(model, **options)
+    raise ValueError(f"no rollout engine {kind!r}; there are vllm and transformers")
+
+
+class RolloutWorker:
+    """Writes completions with the weights it was last given; wrap it with `ray.remote`."""
+
+    def __init__(self, kind: str, model: str, options: dict[str, Any]) -> None:
+        self._engine = make_engine(kind, model, **options)
+
+    def ping(self) -> int:
+        """The process id, once the model is loaded."""
+        return os.getpid()
+
+    def policy_version(self) -> int:
+        """Version of the weights in force."""
+        return self._engine.policy_version
+
+    def generate(
+        self, requests: Sequence[GenerationRequest], sampling: Sampling
+    ) -> Iterator[tuple[str, Completion]]:
+        """Streams (key, completion) as each one finishes."""
+        yield from self._engine.generate(requests, sampling)
+
+    def update_weights(self, weights: dict[str, torch.Tensor], version: int) -> int:
+        """Puts new weights in force and returns their version."""
+        self._engine.update_weights(weights.items(), version)
+        return self._engine.policy_version
+
+    def token_logprobs(
+        self, prompt_ids: Sequence[int], completion_ids: Sequence[int]
+    ) -> tuple[float, ...]:
+        """See `Engine.token_logprobs`."""
+        return self._engine.token_logprobs(prompt_ids, completion_ids)

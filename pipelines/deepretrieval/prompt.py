@@ -1,0 +1,97 @@
+"""What the model is asked, through its own chat template, and nothing baked in.
+
+The wording is ours; the content is the paper's (arXiv 2503.00223, appendix A): think first, PICO
+explained, reasoning in `<think></think>`, a JSON object with `query` in `<answer></answer>`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipelines.data.task import Pico
+
+OPEN_THINK = "<think>"
+
+SYSTEM_FULL = (
+    "You help people find what has been published. Work out your reasoning first, then give the "
+    "answer."
+)
+INSTRUCTION_FULL = """\
+You are a clinical specialist preparing a literature search. Turn the information need below into a \
+search query for {engine} that finds as many of the relevant publications as possible.
+{pico}Combine terms with AND and OR and group them with parentheses.
+Write your reasoning inside <think></think>. Then write the final query inside <answer></answer> as a \
+JSON object: {{"query": "..."}}"""
+PICO_EXPLAINED = """\
+The need is given by its PICO fields: P is the patient, problem or population, I the intervention, \
+C the comparison and O the outcome.
+"""
+SYSTEM_SHORT = "You write PubMed queries."
+INSTRUCTION_SHORT = (
+    "Think, then write a PubMed query with AND, OR and parentheses as "
+    '<answer>{"query": "..."}</answer>.'
+)
+
+
+def need_lines(need: Pico | str) -> str:
+    """The need as the prompt shows it: one line a PICO field, or one `Question:` line."""
+    if isinstance(need, str):
+        return f"Question: {need}"
+    return "\n".join(f"{letter}: {text}" for letter, text in need.items())
+
+
+def messages(need: Pico | str, style: str, engine: str = "PubMed") -> list[dict[str, str]]:
+    """The chat that asks for a query; `style` is "full" (the paper's content) or "short"."""
+    if style == "short":
+        system, instruction = SYSTEM_SHORT, INSTRUCTION_SHORT
+    else:
+        pico = "" if isinstance(need, str) else PICO_EXPLAINED
+        system, instruction = SYSTEM_FULL, INSTRUCTION_FULL.format(engine=engine, pico=pico)
+    return [
+        {"role": "system", "content": system},
+        {"role": "user", "content": f"{instruction}\n{need_lines(need)}"},
+    ]
+
+
+class PromptTooLongError(ValueError):
+    """A prompt over the configured length; it is never cut silently."""
+
+
+class Prompter:
+    """Turns needs into prompt token ids with one tokenizer.
+
+    Raises `ValueError` when the tokenizer has no chat template.
+    """
+
+    def __init__(
+        self, tokenizer: Any, *, style: str = "full", open_think: bool = True, max_tokens: int = 500
+    ) -> None:
+        if not getattr(tokenizer, "chat_template", None):
+            raise ValueError(
+                f"the tokenizer of {tokenizer.name_or_path!r} has no chat template; "
+                "use an instruction-tuned model"
+            )
+        self.tokenizer = tokenizer
+        self.style = style
+        self.open_think = open_think
+        self.max_tokens = max_tokens
+
+    def ids(self, need: Pico | str, name: str = "") -> tuple[int, ...]:
+        """Prompt token ids, generation prompt and supplied `<think>` included.
+
+        Raises `PromptTooLongError`, naming the task, over `max_tokens`.
+        """
+        text = self.tokenizer.apply_chat_template(
+            messages(need, self.style), tokenize=False, add_generation_prompt=True
+        )
+        ids = self.encode(text + (OPEN_THINK if self.open_think else ""))
+        if len(ids) > self.max_tokens:
+            raise PromptTooLongError(
+                f"the prompt of task {name!r} has {len(ids)} tokens, over {self.max_tokens}; "
+                "raise rollout.max_prompt_tokens or shorten the need"
+            )
+        return ids
+
+    def encode(self, text: str) -> tuple[int, ...]:
+        """Token ids of a piece of text, no special tokens added."""
+        encoded: Mapping[str, list[int]] = self.tokenizer(text, add_special_tokens=False)
+        return tuple(encoded["input_ids"])
