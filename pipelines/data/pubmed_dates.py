@@ -26,7 +26,7 @@ _DAY_AFTER_MONTH = re.compile(r"[A-Za-z]{3,}\.?\s+(\d{1,2})\b")
 
 
 def month_number(text: str) -> int | None:
-    """1 to 12 for "3", "03", "Mar", "March", or a season's first month (winter 1, spring 4, ...)."""
+    """1 to 12 for "3", "03", "Mar", "March", or a season: winter 1, spring 4, summer 7, fall 10."""
     text = text.strip()
     if text.isdecimal():
         number = int(text)

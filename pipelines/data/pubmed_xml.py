@@ -55,9 +55,7 @@ def _open(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb"))
 
 
-def read_pubmed_xml(
-    path: str | Path, report: Report | None = None
-) -> Iterator[Record | Deletion]:
+def read_pubmed_xml(path: str | Path, report: Report | None = None) -> Iterator[Record | Deletion]:
     """Yield the file's records and deletions in file order.
 
     `report` is told how many book records were skipped. Raises `CorpusError` for a file that is
@@ -88,7 +86,7 @@ def read_pubmed_xml(
                     f"{path}: the gz stream breaks off or is damaged after byte {counted.taken} of "
                     f"its content ({err}){_after(last)}; fetch the file again"
                 ) from err
-            except _BadArticle as err:
+            except _ArticleError as err:
                 raise CorpusError(
                     f"{path}: {err}, before byte {counted.taken} of its content{_after(last)}"
                 ) from err
@@ -102,7 +100,7 @@ def _after(last: str) -> str:
     return f"; last good record: PMID {last}" if last else "; no record was read before it"
 
 
-class _BadArticle(Exception):
+class _ArticleError(Exception):
     pass
 
 
@@ -144,7 +142,7 @@ def _record(element: Element, number: int) -> Record:
     citation = element if element.tag == "MedlineCitation" else element.find("MedlineCitation")
     pmid = _text(citation.find("PMID")) if citation is not None else ""
     if citation is None or not pmid:
-        raise _BadArticle(f"article {number} has no PMID")
+        raise _ArticleError(f"article {number} has no PMID")
     article = citation.find("Article")
     if article is None:
         article = Element("Article")
