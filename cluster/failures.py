@@ -56,11 +56,13 @@ def is_worker_lost(error: BaseException) -> bool:
 
 def cause_of(error: BaseException) -> str:
     """One line that says why a worker was lost; memory faults say what to change."""
+    if isinstance(error, RayTaskError) and error.cause is not None:
+        return f"{type(error.cause).__name__}: {error.cause}"[:500]
     text = _ANSI.sub("", str(error)).strip()
     lines = [line.strip() for line in text.splitlines() if line.strip(" ^~")]
     if not lines:
         return type(error).__name__
-    if isinstance(error, OutOfMemoryError) or re.search(r"out of memory|OOM\b.*killed", lines[0]):
+    if isinstance(error, OutOfMemoryError) or re.search(r"(low on|out of) memory", lines[0]):
         return (
             f"the host ran out of memory ({lines[0][:300]}). Lower rollout.kv_cache_gib, "
             "learner.micro_batch_tokens or the number of workers"

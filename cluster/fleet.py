@@ -9,7 +9,6 @@ import itertools
 import logging
 import os
 import time
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -17,6 +16,7 @@ import ray
 from ray.actor import ActorHandle
 
 from cluster.failures import FleetError, cause_of, is_worker_lost
+from cluster.fleet_calls import Pending, Slot, Stream
 from cluster.fleet_health import FleetHealth
 
 log = logging.getLogger(__name__)
@@ -24,79 +24,7 @@ T = TypeVar("T")
 
 IN_FLIGHT = 2  # calls per worker that `map` keeps waiting: one runs, one is ready to start
 TICK_S = 0.5
-
-
-class Slot:
-    """A place in the fleet: the actor that fills it now, and the calls it owes."""
-
-    def __init__(self, index: int, actor: ActorHandle) -> None:
-        self.index = index
-        self.actor = actor
-        self.generation = 0
-        self.pid = 0
-        self.owed: weakref.WeakSet[Pending] = weakref.WeakSet()
-
-
-class Pending:
-    """A call that was handed to a worker. Keep it until `result()`; it is redone if the worker is
-    lost before that."""
-
-    def __init__(self, fleet: "Fleet", slot: Slot, method: str, args: tuple[Any, ...]) -> None:
-        self._fleet, self.slot, self._method, self._args = fleet, slot, method, args
-        self._outcome: tuple[Any, BaseException | None] | None = None
-        self.send()
-
-    def send(self) -> None:
-        """Hands the call to whatever actor fills the slot now."""
-        self.generation = self.slot.generation
-        self.ref = getattr(self.slot.actor, self._method).remote(*self._args)
-        self.slot.owed.add(self)
-
-    def done(self) -> bool:
-        """True if `result()` returns or raises without waiting for the worker's answer."""
-        return self._outcome is not None or bool(ray.wait([self.ref], timeout=0)[0])
-
-    def fetch(self, timeout_s: float) -> None:
-        """Waits for the answer and keeps it. Raises if the worker was lost (`is_worker_lost`) or
-        silent (`GetTimeoutError`); an exception of the method is kept as the answer."""
-        if self._outcome is None:
-            outcome: tuple[Any, BaseException | None]
-            try:
-                outcome = (ray.get(self.ref, timeout=timeout_s), None)
-            except ray.exceptions.GetTimeoutError:
-                raise
-            except Exception as error:
-                if is_worker_lost(error):
-                    raise
-                outcome = (None, error)
-            self._outcome = outcome
-            self.slot.owed.discard(self)
-
-    def settle(self, timeout_s: float = 0.0) -> bool:
-        """True if the answer is here within `timeout_s`. If the worker was lost instead, it is
-        replaced and the call redone."""
-        generation = self.generation
-        try:
-            self.fetch(timeout_s)
-        except ray.exceptions.GetTimeoutError:
-            return False
-        except Exception as error:
-            self._fleet.lost(self.slot, generation, cause_of(error))
-        return self._outcome is not None
-
-    def result(self, timeout_s: float | None = None) -> Any:
-        """The answer, from a replaced worker if need be. A worker that is silent for `timeout_s`
-        (default: the fleet's) from now on is replaced. Raises what the method raised, or
-        `FleetError` when the restarts are used up."""
-        limit = self._fleet.call_timeout_s if timeout_s is None else timeout_s
-        while self._outcome is None:
-            generation = self.generation
-            if not self.settle(limit) and generation == self.generation:
-                self._fleet.lost(self.slot, generation, f"no answer to {self._method} in {limit} s")
-        value, error = self._outcome
-        if error is not None:
-            raise error
-        return value
+LOADING_S = 30.0
 
 
 class Fleet:
@@ -221,7 +149,7 @@ class Fleet:
             raise ValueError(f"fleet {self.name}: two items have the same key")
         limit = self.call_timeout_s if timeout_s is None else timeout_s
         open_streams = [
-            _Stream(slot, method, args, {key(item): item for item in part})
+            Stream(slot, method, args, {key(item): item for item in part})
             for slot, part in zip(self._slots, _split(items, len(self)), strict=True)
             if part
         ]
@@ -300,9 +228,7 @@ class Fleet:
         """Waits until the worker is ready, through as many restarts as it may have."""
         while True:
             try:
-                slot.pid = ray.get(
-                    slot.actor.__ray_call__.remote(_pid), timeout=self._start_timeout_s
-                )
+                slot.pid = self._await_ready(slot)
                 if self._on_start is not None:
                     self._on_start(slot.actor)
                 break
@@ -312,6 +238,21 @@ class Fleet:
                 cause = cause_of(error)
             self._restart(slot, cause)
         self._health.ready(slot.index)
+
+    def _await_ready(self, slot: Slot) -> int:
+        """The worker's process id, once its constructor is through. Loading is not death: it is
+        said every `LOADING_S`, and bounded by `start_timeout_s` only."""
+        # A lambda travels by value: the worker need not be able to import this module.
+        ref = slot.actor.__ray_call__.remote(lambda _: os.getpid())
+        started = time.monotonic()
+        while True:
+            left = self._start_timeout_s - (time.monotonic() - started)
+            try:
+                return int(ray.get(ref, timeout=max(0.0, min(LOADING_S, left))))
+            except ray.exceptions.GetTimeoutError:
+                if left <= LOADING_S:
+                    raise
+                log.info("fleet %s: worker %d is still loading", self.name, slot.index)
 
     def _first_done(
         self, calls: list[Pending], silent: list[float], method: str, limit: float
@@ -330,28 +271,6 @@ class Fleet:
         return done
 
 
-class _Stream:
-    """One worker's share of a `stream` call: what it owes, and how long it has been silent."""
-
-    def __init__(
-        self, slot: Slot, method: str, args: tuple[Any, ...], left: dict[str, Any]
-    ) -> None:
-        self.slot, self._method, self._args, self.left = slot, method, args, left
-        self.send()
-
-    def send(self) -> None:
-        self.silent_s = 0.0
-        self.generation = self.slot.generation
-        call = getattr(self.slot.actor, self._method).options(num_returns="streaming")
-        self.generator = call.remote(list(self.left.values()), *self._args)
-
-    def cancel(self) -> None:
-        try:
-            ray.cancel(self.generator)
-        except Exception as error:
-            log.debug("cancel: %s", error)
-
-
 _ABSENT = object()
 
 
@@ -359,10 +278,6 @@ def _split(items: Sequence[T], parts: int) -> list[Sequence[T]]:
     """Neighbours stay together: samples of one prompt share a worker's prefix cache."""
     bounds = [len(items) * i // parts for i in range(parts + 1)]
     return [items[a:b] for a, b in itertools.pairwise(bounds)]
-
-
-def _pid(_: object) -> int:
-    return os.getpid()
 
 
 def _kill(actor: ActorHandle) -> None:
