@@ -1,0 +1,37 @@
+"""Characters of a PubMed query to tokens with positions. Accepts any text."""
+
+import re
+from typing import NamedTuple
+
+OPEN, CLOSE, PHRASE, TAG, OPERATOR, COLON, WORD, STRAY = (
+    "open", "close", "phrase", "tag", "operator", "colon", "word", "stray",
+)  # fmt: skip
+_TOKEN = re.compile(
+    r'(?P<open>\()|(?P<close>\))|"(?P<phrase>[^"]*)"|\[(?P<tag>[^\[\]"]*)\]|(?P<operator>[&|])'
+    r'|(?P<colon>:)|(?P<word>[^\s()"\[\]&|:]+)|(?P<stray>["\[\]])'
+)
+_CURLY_QUOTES = dict.fromkeys(map(ord, "“”„‟«»″＂"), '"')
+_OPERATORS = {"AND": "AND", "OR": "OR", "NOT": "NOT", "&": "AND", "|": "OR"}
+
+
+class Token(NamedTuple):
+    """`text` is without quotes or brackets; an operator's is AND, OR or NOT, however spelt."""
+
+    kind: str
+    text: str
+    position: int
+
+
+def lex(query: str) -> list[Token]:
+    """The tokens of `query`. AND, OR and NOT are operators in capitals only; `&` and `|` always.
+
+    A quotation mark or bracket without its partner is a `stray` token.
+    """
+    tokens = []
+    for match in _TOKEN.finditer(query.translate(_CURLY_QUOTES)):
+        kind = match.lastgroup or STRAY
+        text = match[kind]
+        if text in _OPERATORS and kind in (WORD, OPERATOR):
+            kind, text = OPERATOR, _OPERATORS[text]
+        tokens.append(Token(kind, text, match.start()))
+    return tokens

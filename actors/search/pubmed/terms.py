@@ -1,0 +1,57 @@
+"""The words inside one term: pieces, truncation, stop words."""
+
+import re
+
+from actors.search.text import fold, words
+
+MIN_TRUNCATED = 4
+"""Characters that must stand before `*`."""
+
+_STOP_WORDS = """
+a about again all almost also although always among an and another any are as at be because been
+before being between both but by can could did do does done due during each either enough
+especially etc for found from further had has have having here how however i if in into is it
+its itself just kg km made mainly make may mg might ml mm most mostly must nearly neither no nor
+obtained of often on our overall perhaps pmc quite rather really regarding seem seen several
+should show showed shown shows significantly since so some such than that the their theirs them
+then there therefore these they this those through thus to upon use used using various very was
+we were what when which while with within without would
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""PubMed's stop words (PubMed Help, "Stopwords"): ignored in unquoted text, kept in phrases."""
+
+_PIECE = re.compile(r"[^\W_]+(?:[-‐'’][^\W_]+)*(?P<star>\*(?![^\W_]))?")
+_PHRASE_STAR = re.compile(r"[^\W_]\*[^\w]*$")
+
+Piece = tuple[str, ...]
+
+
+def pieces(raw: str) -> tuple[list[Piece], bool]:
+    """The pieces of an unquoted word as typed, and whether a `*` in it had to be ignored.
+
+    `low-dose` is one piece of two words, `0.5` two pieces, `diabet*` a piece that ends in `*`.
+    """
+    if raw.isascii() and raw.isalnum():
+        return [(raw.lower(),)], False
+    out, ignored = [], False
+    folded = fold(raw)
+    for match in _PIECE.finditer(folded):
+        piece = tuple(words(match[0]))
+        if match["star"]:
+            if len(piece[-1]) >= MIN_TRUNCATED:
+                piece = (*piece[:-1], piece[-1] + "*")
+            else:
+                ignored = True
+        out.append(piece)
+    used = sum(piece[-1].endswith("*") for piece in out)
+    return out, ignored or folded.count("*") > used
+
+
+def phrase(raw: str) -> tuple[Piece, bool]:
+    """The words between two quotation marks, and whether a `*` among them had to be ignored."""
+    found = words(raw)
+    if "*" not in raw or not found:
+        return tuple(found), "*" in raw
+    if _PHRASE_STAR.search(fold(raw)) and len(found[-1]) >= MIN_TRUNCATED:
+        return (*found[:-1], found[-1] + "*"), raw.count("*") > 1
+    return tuple(found), True
