@@ -1,0 +1,65 @@
+"""The learner as a Ray actor: `ray.remote(LearnerWorker)` with the CPUs and GPUs it may use."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import ray
+import torch
+
+from actors.learner.learner import Learner
+from actors.learner.types import Demonstration, Sample
+from configs.schema import LearnerConfig, ModelConfig
+
+
+class LearnerWorker:
+    """Holds one `Learner`; every method is the learner's own."""
+
+    def __init__(
+        self,
+        model_path: str,
+        model: ModelConfig,
+        config: LearnerConfig,
+        temperature: float = 1.0,
+        seed: int = 0,
+    ) -> None:
+        given = ray.get_runtime_context().get_assigned_resources() if ray.is_initialized() else {}
+        threads = max(1, int(given.get("CPU", config.cpus)))
+        self.learner = Learner(model_path, model, config, temperature, seed, threads)
+
+    def ping(self) -> int:
+        """The policy version: answers as soon as the model is loaded."""
+        return self.learner.version
+
+    def update(self, samples: Sequence[Sample]) -> dict[str, float]:
+        """See `Learner.update`."""
+        return self.learner.update(samples)
+
+    def imitate(self, demos: Sequence[Demonstration], lr: float) -> dict[str, float]:
+        """See `Learner.imitate`."""
+        return self.learner.imitate(demos, lr)
+
+    def end_warmup(self) -> None:
+        """See `Learner.end_warmup`."""
+        self.learner.end_warmup()
+
+    def weights(self, dtype: torch.dtype = torch.bfloat16) -> dict[str, torch.Tensor]:
+        """See `Learner.weights`."""
+        return self.learner.weights(dtype)
+
+    def token_logprobs(
+        self, prompt_ids: Sequence[int], completion_ids: Sequence[int]
+    ) -> tuple[float, ...]:
+        """See `Learner.token_logprobs`."""
+        return self.learner.token_logprobs(prompt_ids, completion_ids)
+
+    def save(self, folder: Path) -> None:
+        """See `Learner.save`."""
+        self.learner.save(folder)
+
+    def load(self, folder: Path) -> None:
+        """See `Learner.load`."""
+        self.learner.load(folder)
+
+    def export(self, folder: Path) -> None:
+        """See `Learner.export`."""
+        self.learner.export(folder)
