@@ -86,12 +86,12 @@ def mesh_pair_tasks(
                     _note(found, names, record.id, first, second)
     times_major = Counter({pair: len(ids) for pair, ids in found.items()})
     kept: _Found = {}
-    for (first, second), ids in found.items():
-        mirror = second, first
+    for pair, ids in found.items():
+        mirror = pair[1], pair[0]
         both = ids | found.get(mirror, set())
-        leads = (times_major[first, second], second) > (times_major[mirror], first)
+        leads = (times_major[pair], pair[1]) > (times_major[mirror], pair[0])
         if leads and least <= len(both) <= most:
-            kept[first, second] = both
+            kept[pair] = both
     return _tasks("mesh-pair", kept, names, corpus)
 
 
