@@ -12,6 +12,8 @@ import tantivy
 from actors.search.index import RecordIndex
 from actors.search.pubmed.translation import MAX_EXPANSIONS, Atom, Hits
 
+MAX_PHRASE_WORDS = 256
+"""A phrase of more words counts as absent from every index."""
 _OVERHEAD_BYTES = 400  # key, tuple and cache entry
 
 
@@ -85,7 +87,9 @@ class Postings:
     def _queries(self, atom: Atom) -> tuple[list[tuple[tantivy.Query, int]], bool]:
         """One (query, upper bound of its hits) for every store field that can hold `atom`."""
         *head, last = atom.words
-        out = []
+        out: list[tuple[tantivy.Query, int]] = []
+        if len(head) >= MAX_PHRASE_WORDS:
+            return out, False
         if last.endswith("*"):
             variations, cut = self._variations(atom.stores, last[:-1])
         else:

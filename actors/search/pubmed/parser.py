@@ -167,7 +167,8 @@ class _Parser:
             if left.tag or left.quoted or right.quoted:
                 self.term(left)
                 return left.end + 1
-            left = _Operand(left.tokens + right.tokens, right.tag, right.field, right.end)
+            left.tokens += right.tokens
+            left.tag, left.field, left.end = right.tag, right.field, right.end
         if left.field is DATE and left.tokens:
             words, start, end, text = self.last_date(left)
             if words:

@@ -88,6 +88,7 @@ class _Translator:
     lookup: Lookup
     fields: Sequence[str]
     out: Translation
+    stores: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def warn(self, kind: str, message: str) -> None:
         self.out.warnings[f"{kind}: {message}"] = None
@@ -103,7 +104,10 @@ class _Translator:
 
     def term(self, term: Term) -> None:
         found = term.field or ALL
-        stores = tuple(s for s in found.stores if found.kind == "id" or owner(s) in self.fields)
+        stores = self.stores.get(found.label)
+        if stores is None:
+            stores = tuple(s for s in found.stores if found.kind == "id" or owner(s) in self.fields)
+            self.stores[found.label] = stores
         if not stores:
             names = ", ".join(dict.fromkeys(owner(s) for s in found.stores))
             self.warn("OutputMessage", f"[{found.label}] finds nothing: {names} not in this index")
