@@ -112,6 +112,6 @@ def lowest_bits(bits: int, k: int) -> np.ndarray:
         if count >= k:
             break
         block = np.unpackbits(data[start : start + _BLOCK_BYTES], bitorder="little")
-        found.append(np.flatnonzero(block)[: k - count] + start * 8)
+        found.append(np.flatnonzero(block.view(bool))[: k - count] + start * 8)
         count += len(found[-1])
     return np.concatenate(found) if found else np.empty(0, dtype=np.int64)

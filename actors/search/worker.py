@@ -27,6 +27,10 @@ class SearchWorker:
         run = map if self._pool is None else self._pool.map
         return list(run(self._search_one, requests))
 
+    def document_frequencies(self, words: list[str]) -> list[int]:
+        """Number of records that hold each word in any searchable text field."""
+        return [self._engine.document_frequency(word) for word in words]
+
     def _search_one(self, request: SearchRequest) -> SearchOutcome:
         try:
             return self._engine.search(request)

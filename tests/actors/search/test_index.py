@@ -59,7 +59,7 @@ def test_an_index_of_another_corpus_is_refused_and_both_are_named(tmp_path):
     other = corpus_hash(RECORDS[:1])
     with pytest.raises(IndexMismatchError, match=rf"'rats'.*{corpus_hash(RECORDS)}.*{other}"):
         open_index(tmp_path / "index", other)
-    with pytest.raises(IndexMismatchError, match="abstract.*wanted were title"):
+    with pytest.raises(IndexMismatchError, match=r"abstract.*wanted were title"):
         open_index(tmp_path / "index", fields=("title",))
 
 
