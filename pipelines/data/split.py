@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pipelines.data.task import Task
 
-_SWEEPS = 120
+_SWEEPS = 400
 _HOT, _COLD = 2.0, 0.05
 _BALANCE = 4.0  # a task too many or too few in the test set weighs like this many lost ones
 
