@@ -4,6 +4,7 @@ Every check returns its problems, one line each; `require` raises them together.
 """
 
 import platform
+import re
 import shutil
 import tempfile
 import time
@@ -172,8 +173,8 @@ def _brief_nodes() -> list[dict[str, float]]:
 
 
 def _brief(resources: Mapping[str, float]) -> dict[str, float]:
-    hidden = ("node:", "memory", "object_store_memory")
-    return {k: v for k, v in resources.items() if not k.startswith(hidden)}
+    """Without what Ray adds: node names, memory, and the shadow resources of placement groups."""
+    return {k: v for k, v in resources.items() if not re.match(r"node:|.*memory|.*_group_", k)}
 
 
 def _existing(folder: Path) -> Path:

@@ -52,23 +52,21 @@ def session(
     `Interrupted`. Give the run id as `namespace`: actor names of two runs then never meet.
     Raises `PreflightError` if the cluster cannot be joined.
     """
-    if ray.is_initialized():
-        with _sigterm_raises():
-            yield _describe(started=False)
-        return
+    joined_before = ray.is_initialized()
     if address == "local" and os.environ.get("RAY_ADDRESS"):
         log.info("RAY_ADDRESS is set: joining %s", os.environ["RAY_ADDRESS"])
         address = "auto"
-    try:
-        if address == "local":
-            _start(namespace, num_cpus, quiet)
-        else:
-            _join(address, namespace, quiet)
-        # After ray.init(), which sets handlers of its own.
-        with _sigterm_raises():
-            yield _describe(started=address == "local")
-    finally:
-        ray.shutdown()
+    with _sigterm_restored():
+        try:
+            if not joined_before and address == "local":
+                _start(namespace, num_cpus, quiet)
+            elif not joined_before:
+                _join(address, namespace, quiet)
+            _raise_on_sigterm()  # after ray.init(), which sets a handler of its own
+            yield _describe(started=address == "local" and not joined_before)
+        finally:
+            if not joined_before:
+                ray.shutdown()
 
 
 def _start(namespace: str | None, num_cpus: int | None, quiet: bool) -> None:
@@ -115,19 +113,21 @@ def _describe(started: bool) -> Session:
     )
 
 
-@contextmanager
-def _sigterm_raises() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
+def _raise_on_sigterm() -> None:
     def interrupt(number: int, frame: FrameType | None) -> None:
         # A second SIGTERM must not break the clean-up that the first one started.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise Interrupted("SIGTERM")
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    if threading.current_thread() is threading.main_thread():  # Python allows it only there
+        signal.signal(signal.SIGTERM, interrupt)
+
+
+@contextmanager
+def _sigterm_restored() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGTERM)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before if before is not None else signal.SIG_DFL)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before if before is not None else signal.SIG_DFL)

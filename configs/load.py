@@ -69,7 +69,7 @@ def load(schema: type[C], path: Path | str | None, overrides: Sequence[str] = ()
         problems += _apply(config, cast(dict[str, Any], parsed), "override")
     if unread:  # what is missing or contradictory without the file means nothing
         raise ConfigError(problems)
-    missing = sorted(OmegaConf.missing_keys(config))
+    missing = sorted(_missing(config))
     faulty = {problem.split(":", 1)[0] for problem in problems}
     problems += [f"{key}: a value is needed" for key in missing if key not in faulty]
     loaded, more = _build(config, missing)
@@ -142,6 +142,17 @@ def _leaves(
             yield from _leaves(child, value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
+
+
+def _missing(node: DictConfig, prefix: str = "") -> Iterator[str]:
+    # OmegaConf.missing_keys() resolves what it passes, and stops at a reference that leads nowhere.
+    for key in node.keys():  # noqa: SIM118 (a DictConfig iterates over values that are not missing)
+        name = f"{prefix}{key!s}"
+        child = node._get_node(key)
+        if isinstance(child, DictConfig):
+            yield from _missing(child, f"{name}.")
+        elif OmegaConf.is_missing(node, key):
+            yield name
 
 
 def _build(config: DictConfig, missing: Sequence[str]) -> tuple[object, list[str]]:

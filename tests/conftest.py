@@ -1,0 +1,25 @@
+"""Fixtures that all tests share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import ray
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def ray_local() -> Iterator[None]:
+    """One small Ray for the whole test session; workers can import the repository."""
+    ray.init(
+        address="local",
+        num_cpus=2,
+        include_dashboard=False,
+        object_store_memory=200 * 2**20,
+        log_to_driver=False,
+        logging_level="ERROR",
+        runtime_env={"env_vars": {"PYTHONPATH": str(ROOT), "RAY_USAGE_STATS_ENABLED": "0"}},
+    )
+    yield
+    ray.shutdown()
