@@ -1,7 +1,7 @@
 """Advantages: how much better a token or a completion did than expected.
 
-Pure functions. Shapes: n sequences, R completion tokens (padded), `mask` is True on live tokens, that
-is on tokens that the policy wrote.
+Pure functions. Shapes: n sequences, R completion tokens (padded); `mask` is True on live tokens,
+that is on tokens that the policy wrote.
 """
 
 from collections.abc import Sequence
@@ -63,9 +63,9 @@ def group_advantages(rewards: Tensor, groups: Sequence[str], algorithm: str) -> 
     Args:
         rewards: (n,) one reward per sequence.
         groups: the n group keys; order does not matter (prime-rl#600).
-        algorithm: `grpo`, (r - mean) / unbiased std of the group (arXiv 2402.03300); `rloo`, r minus
-            the mean of the group's other rewards (arXiv 2402.14740); `reinforce`, r minus the mean of
-            the whole batch.
+        algorithm: `grpo`, (r - mean) / unbiased std of the group (arXiv 2402.03300); `rloo`, r
+            minus the mean of the group's other rewards (arXiv 2402.14740); `reinforce`, r minus the
+            mean of the whole batch.
 
     Returns:
         (n,) advantages. A group of one (grpo, rloo) or one without spread gets zeros.

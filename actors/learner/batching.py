@@ -1,7 +1,7 @@
 """Token layout: a prompt once, all its completions after it, rows under a token budget.
 
-A row of two completions `b` and `c` of one prompt `a` (the last token of a completion predicts nothing
-and is left out):
+A row of two completions `b` and `c` of one prompt `a` (the last token of a completion predicts
+nothing and is left out):
 
     input ids     a0 a1 a2 b0 b1 b2 c0 c1 pad
     positions      0  1  2  3  4  5  3  4   0

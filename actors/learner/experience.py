@@ -35,6 +35,27 @@ class Experience:
         """(n, R) laid end to end as (T,)."""
         return padded[self._cells([len(c) for c in self.completions])]
 
+    def live(self, chosen: Sequence[int]) -> Tensor:
+        """(T,) bool: the live tokens of the chosen sequences."""
+        inside = torch.zeros(len(self.prompts), dtype=torch.bool)
+        inside[list(chosen)] = True
+        return self.mask & inside[self.sequence]
+
+    def minibatches(self, count: int, generator: torch.Generator) -> list[list[int]]:
+        """Indices of sequences in `count` parts, drawn at random; fewer for fewer prompts.
+
+        The completions of one prompt stay together, so that they can share it.
+        """
+        families: dict[tuple[str, Ids], list[int]] = {}
+        for i, key in enumerate(zip(self.groups, self.prompts, strict=True)):
+            families.setdefault(key, []).append(i)
+        units = list(families.values())
+        count = min(count, len(units))
+        if count == 1:
+            return [list(range(len(self.prompts)))]
+        order = torch.randperm(len(units), generator=generator).tolist()
+        return [[i for u in order[part::count] for i in units[u]] for part in range(count)]
+
     @staticmethod
     def _cells(lengths: list[int]) -> Tensor:
         width = max(lengths, default=0)

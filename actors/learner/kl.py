@@ -7,7 +7,7 @@ gradient of `k2` in the loss, while `k1` in the loss has an expected gradient of
 from torch import Tensor
 
 LOG_RATIO_BOUND = 20.0
-"""Log-ratios are clamped to this: exp(20) is large enough, and 0 * inf is avoided (prime-rl#2972)."""
+"""Log-ratios are clamped to this, so that exp never overflows into 0 * inf (prime-rl#2972)."""
 
 
 def kl_estimate(logprobs: Tensor, reference: Tensor, estimator: str) -> Tensor:

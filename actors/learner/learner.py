@@ -17,13 +17,11 @@ from actors.learner.losses import (
     truncated_importance_weights,
     value_loss,
 )
+from actors.learner.metrics import Totals
 from actors.learner.model import Critic, Policy
 from actors.learner.optimisation import adamw, clipped_step, warm_up
 from actors.learner.types import Demonstration, Sample
 from configs.schema import LearnerConfig, ModelConfig
-
-HEAD_CHUNK = 512
-"""Completion tokens whose logits are held at a time."""
 
 
 class Learner:
@@ -87,8 +85,9 @@ class Learner:
         The order of `samples` does not matter. Raises ValueError on no or on malformed samples.
 
         Returns:
-            metrics by name (`policy/...`, `value/...`, `advantage/...`); means over live tokens that
-            were computed (groups without advantage are not, unless a term of the loss needs them).
+            metrics by name (`policy/...`, `value/...`, `advantage/...`): means over the live tokens
+            that were computed. Sequences without advantage are not, unless a term of the loss needs
+            them; they count in the loss's denominators all the same.
         """
         c = self.config
         data = gather(samples)
@@ -104,9 +103,9 @@ class Learner:
             penalty = c.kl_coef * kl_estimate(old, reference, c.kl_estimator)
         values = self._values(data) if self.critic else None
         advantages, returns = advantages_of(data, c, penalty, values)
-        totals = _Totals()
+        totals = Totals()
         for _ in range(c.epochs_per_step):
-            for chosen in self._minibatches(data):
+            for chosen in data.minibatches(c.minibatches, self.generator):
                 self._policy_step(data, chosen, advantages, old, reference, totals)
                 if values is not None:
                     self._critic_step(data, chosen, values, returns, totals)
@@ -125,18 +124,6 @@ class Learner:
             out["value/explained_variance"] = explained_variance(values, returns, data.mask)
         return out
 
-    def _minibatches(self, data: Experience) -> list[list[int]]:
-        """Indices of sequences, whole groups together, in an order drawn by the learner's seed."""
-        families: dict[tuple[str, tuple[int, ...]], list[int]] = {}
-        for i, key in enumerate(zip(data.groups, data.prompts, strict=True)):
-            families.setdefault(key, []).append(i)
-        units = list(families.values())
-        count = min(self.config.minibatches, len(units))
-        if count == 1:
-            return [[i for unit in units for i in unit]]
-        order = torch.randperm(len(units), generator=self.generator).tolist()
-        return [[i for u in order[part::count] for i in units[u]] for part in range(count)]
-
     def _pack(self, data: Experience, only: Sequence[int] | None = None) -> list[MicroBatch]:
         batches = pack(
             data.prompts, data.completions, data.groups, self.config.micro_batch_tokens,
@@ -150,7 +137,7 @@ class Learner:
         out = torch.zeros_like(data.engine_logprobs)
         for batch in self._pack(data):
             hidden = self.policy.hidden(batch)
-            for part in torch.arange(len(hidden), device=self.device).split(HEAD_CHUNK):
+            for part in self.policy.chunks(batch):
                 logprobs, _ = self.policy.predict(
                     hidden[part], batch.targets[part], self.temperature
                 )
@@ -172,12 +159,10 @@ class Learner:
         advantages: Tensor,
         old: Tensor | None,
         reference: Tensor | None,
-        totals: "_Totals",
+        totals: Totals,
     ) -> None:
         c = self.config
-        inside = torch.zeros(len(data.prompts), dtype=torch.bool)
-        inside[chosen] = True
-        mask = data.mask & inside[data.sequence]
+        mask = data.live(chosen)
         weights = token_weights(mask, data.sequence, c.loss_aggregation)
         in_loss = reference if c.kl_place == "loss" else None
         if c.algorithm != "ppo" and in_loss is None and c.entropy_coef == 0:
@@ -188,7 +173,7 @@ class Learner:
         for batch in self._pack(data, chosen):
             hidden = self.policy.hidden(batch)
             leaf = hidden.detach().requires_grad_()
-            for part in torch.arange(len(hidden), device=self.device).split(HEAD_CHUNK):
+            for part in self.policy.chunks(batch):
                 at = batch.flat[part].cpu()
                 logprobs, entropy = self.policy.predict(
                     leaf[part], batch.targets[part], self.temperature
@@ -237,14 +222,12 @@ class Learner:
         chosen: list[int],
         values: Tensor,
         returns: Tensor,
-        totals: "_Totals",
+        totals: Totals,
     ) -> None:
         assert self.critic is not None
         assert self.critic_optimiser is not None
         c = self.config
-        inside = torch.zeros(len(data.prompts), dtype=torch.bool)
-        inside[chosen] = True
-        mask = data.mask & inside[data.sequence]
+        mask = data.live(chosen)
         weights = token_weights(mask, data.sequence, c.loss_aggregation)
         for batch in self._pack(data, chosen):
             at = batch.flat.cpu()
@@ -263,7 +246,7 @@ class Learner:
     # --- imitation -------------------------------------------------------------------------------
 
     def imitate(self, demos: Sequence[Demonstration], lr: float) -> dict[str, float]:
-        """One supervised step: mean negative log-likelihood of all completion tokens, temperature 1.
+        """One supervised step: mean negative log-likelihood of all completion tokens.
 
         Returns `warmup/loss`, `warmup/grad_norm`, `warmup/tokens`, `warmup/skipped_updates`.
         """
@@ -279,7 +262,7 @@ class Learner:
         for batch in self._pack(data):
             hidden = self.policy.hidden(batch)
             leaf = hidden.detach().requires_grad_()
-            for part in torch.arange(len(hidden), device=self.device).split(HEAD_CHUNK):
+            for part in self.policy.chunks(batch):
                 logprobs, _ = self.policy.predict(leaf[part], batch.targets[part], 1.0)
                 loss = -(logprobs * weights[batch.flat[part].cpu()].to(self.device)).sum()
                 loss.backward()
@@ -333,33 +316,3 @@ class Learner:
     def export(self, folder: Path) -> None:
         """A plain Hugging Face model folder (LoRA merged) that vLLM loads, tokenizer included."""
         state.export(self, folder)
-
-
-class _Totals:
-    """Means over live tokens, gathered micro-batch by micro-batch."""
-
-    def __init__(self) -> None:
-        self._sums: dict[str, float] = {}
-        self._counts: dict[str, float] = {}
-
-    def _put(self, name: str, amount: float, count: float) -> None:
-        self._sums[name] = self._sums.get(name, 0.0) + amount
-        self._counts[name] = self._counts.get(name, 0.0) + count
-
-    def add(self, name: str, values: Tensor, live: Tensor) -> None:
-        self._put(name, float(values.detach()[live].sum()), float(live.sum()))
-
-    def sum(self, name: str, value: Tensor) -> None:
-        self._put(name, float(value.detach()), 0.0)
-
-    def count(self, name: str) -> None:
-        self._put(name, 0.0, 1.0)
-
-    def mean(self, name: str, value: float) -> None:
-        self._put(name, value, 1.0)
-
-    def skipped(self, name: str, happened: bool) -> None:
-        self._put(name, float(happened), 0.0)
-
-    def metrics(self) -> dict[str, float]:
-        return {name: total / (self._counts[name] or 1.0) for name, total in self._sums.items()}

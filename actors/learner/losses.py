@@ -1,8 +1,8 @@
 """Losses of policy and critic, as sums over tokens with weights that the caller fixes.
 
 Every loss is `sum(weights * per-token loss)`. The weights carry the *global* denominators
-(`token_weights`), so a sum over micro-batches or learners is the loss of the whole batch, however it
-was cut (SkyRL#925, verl#5641). Shapes: T tokens of any number of sequences, laid end to end.
+(`token_weights`), so a sum over micro-batches or learners is the loss of the whole batch, however
+it was cut (SkyRL#925, verl#5641). Shapes: T tokens of any number of sequences, laid end to end.
 """
 
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ def token_weights(mask: Tensor, sequence: Tensor, aggregation: str) -> Tensor:
     Args:
         mask: (T,) bool, True on live tokens.
         sequence: (T,) int, the sequence each token belongs to.
-        aggregation: `token`, mean over all live tokens; `sequence`, mean over sequences (that have a
-            live token) of the means over their live tokens.
+        aggregation: `token`, mean over all live tokens; `sequence`, mean over sequences (that have
+            a live token) of the means over their live tokens.
 
     Returns:
         (T,) float32, zero on tokens that are not live, summing to 1 (to 0 if none is live).

@@ -1,4 +1,4 @@
-"""The language model as the learner uses it: hidden states where tokens are predicted, and the head.
+"""The language model as the learner uses it: hidden states where tokens are predicted, and a head.
 
 The vocabulary-sized logits are the largest tensors of an update, so the head runs only on positions
 that predict a completion token, and on a bounded number of them at a time.
@@ -17,16 +17,52 @@ from transformers import AutoModelForCausalLM
 from actors.learner.batching import MicroBatch
 from configs.schema import ModelConfig
 
+LOGITS_AT_A_TIME = 50_000_000
+"""Bounds the head's memory: 200 MB for each float32 copy of so many logits."""
+
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def _no_dropout(model: nn.Module) -> None:
     # Dropout would make the policy that is updated another one than the policy that sampled.
+    module: Any
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
         if hasattr(module, "attention_dropout"):
             module.attention_dropout = 0.0
+
+
+class TokenStatistics(torch.autograd.Function):
+    """Log-probability of a token and entropy from its logits, in few passes over the vocabulary."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, raw: Tensor, targets: Tensor, temperature: float
+    ) -> tuple[Tensor, Tensor]:
+        """`raw` (N, V) logits, `targets` (N,): log-probabilities and entropies, (N,) float32."""
+        logits = raw.float() if temperature == 1.0 else raw.float() / temperature
+        logprobs = logits.log_softmax(-1)
+        probs = logprobs.exp()
+        entropy = -torch.linalg.vecdot(probs, logprobs)
+        ctx.save_for_backward(probs, logprobs, targets, entropy)
+        ctx.temperature, ctx.dtype = temperature, raw.dtype
+        ctx.set_materialize_grads(False)
+        return logprobs.gather(1, targets[:, None]).squeeze(1), entropy
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, None, None]:
+        """d logprob = onehot - p;  d entropy = -p (log p + entropy)."""
+        probs, logprobs, targets, entropy = ctx.saved_tensors
+        for_logprob, for_entropy = grads
+        out = torch.zeros_like(probs) if for_logprob is None else probs * -for_logprob[:, None]
+        if for_logprob is not None:
+            out.scatter_add_(1, targets[:, None], for_logprob[:, None])
+        if for_entropy is not None:
+            out.sub_(probs * (logprobs + entropy[:, None]) * for_entropy[:, None])
+        if ctx.temperature != 1.0:
+            out.div_(ctx.temperature)
+        return out.to(ctx.dtype), None, None
 
 
 class Policy:
@@ -74,17 +110,17 @@ class Policy:
     def predict(self, hidden: Tensor, targets: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
         """Log-probability and entropy (nats) of each completion token, both (N,) float32.
 
-        Logits are divided by the temperature that sampled (OpenRLHF#853). `hidden` (N, H), `targets`
-        (N,). The entropy is differentiable.
+        `hidden` (N, H), `targets` (N,). Logits are divided by the temperature that sampled
+        (OpenRLHF#853).
         """
         with torch.autocast(self.device.type, self.compute, enabled=self.compute != torch.float32):
             logits = self.head(hidden)  # (N, V)
-        logits = logits.float()
-        if temperature != 1.0:
-            logits = logits / temperature
-        logprobs = logits.log_softmax(-1)
-        entropy = -(logprobs.exp() * logprobs).sum(-1)
-        return logprobs.gather(1, targets[:, None]).squeeze(1), entropy
+        return TokenStatistics.apply(logits, targets, temperature)
+
+    def chunks(self, batch: MicroBatch) -> Iterator[Tensor]:
+        """Ranges of the micro-batch's N tokens for which the head's logits are held at a time."""
+        size = max(1, LOGITS_AT_A_TIME // self.lm.config.vocab_size)
+        yield from torch.arange(len(batch.flat), device=self.device).split(size)
 
     @contextmanager
     def with_parameters(self, values: Mapping[str, Tensor]) -> Iterator[None]:

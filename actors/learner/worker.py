@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import ray
 import torch
 
 from actors.learner.learner import Learner
@@ -22,8 +21,8 @@ class LearnerWorker:
         temperature: float = 1.0,
         seed: int = 0,
     ) -> None:
-        given = ray.get_runtime_context().get_assigned_resources() if ray.is_initialized() else {}
-        threads = max(1, int(given.get("CPU", config.cpus)))
+        # The reservation may be a fraction where roles take turns on the same cores.
+        threads = max(1, int(config.cpus))
         self.learner = Learner(model_path, model, config, temperature, seed, threads)
 
     def ping(self) -> int:
