@@ -6,7 +6,8 @@ Both sides answer the same queries on the same store in one process: parse, exac
 date. Queries are made from pairs of MeSH headings of one record, fully parenthesised, so that both
 languages read them alike; where a quoted phrase is in no record PubMed's rules drop the quotes and
 totals differ, and the share of equal totals is printed. The first pass over the queries, with
-nothing in the term cache, is timed apart; repeats then alternate between the sides.
+nothing in the term cache, is timed apart; repeats then alternate between the sides. Seconds are CPU
+seconds of this process, which has one thread: what else the machine does changes them little.
 """
 
 import argparse
@@ -98,10 +99,10 @@ def seekray_side(engine: PubMedEngine, k: int) -> Run:
 
 
 def rate(run: Run, queries: Sequence[str]) -> tuple[float, list[int]]:
-    """Queries a second, and the totals."""
-    start = time.perf_counter()
+    """Queries a second of one core, and the totals."""
+    start = time.process_time()
     totals = [run(query) for query in queries]
-    return len(queries) / (time.perf_counter() - start), totals
+    return len(queries) / (time.process_time() - start), totals
 
 
 def spread(name: str, rates: Sequence[float]) -> str:

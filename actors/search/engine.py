@@ -19,7 +19,6 @@ from actors.search.text import words
 from actors.search.types import QueryError, SearchOutcome, SearchRequest, SearchResult
 
 MAX_QUERY_CHARACTERS = 200_000
-_BLOCK_BYTES = 8192
 
 
 class PubMedEngine:
@@ -106,12 +105,7 @@ class PubMedEngine:
 def lowest_bits(bits: int, k: int) -> np.ndarray:
     """The positions of the `k` lowest set bits, ascending; fewer when there are fewer."""
     data = np.frombuffer(bits.to_bytes((bits.bit_length() + 7) // 8, "little"), dtype=np.uint8)
-    found: list[np.ndarray] = []
-    count = 0
-    for start in range(0, len(data), _BLOCK_BYTES):
-        if count >= k:
-            break
-        block = np.unpackbits(data[start : start + _BLOCK_BYTES], bitorder="little")
-        found.append(np.flatnonzero(block.view(bool))[: k - count] + start * 8)
-        count += len(found[-1])
-    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+    filled = (data != 0).nonzero()[0][:k]  # every one of these bytes holds a hit or more
+    unpacked = np.unpackbits(data[filled, None], axis=1, bitorder="little")
+    rows, columns = unpacked.view(bool).nonzero()
+    return (filled[rows] * 8 + columns)[:k]

@@ -171,6 +171,12 @@ def _replace(building: Path, target: Path) -> None:
         former = Path(tempfile.mkdtemp(prefix=f".{target.name}.former.", dir=target.parent))
         os.rename(target, former / "index")
     os.chmod(building, 0o755)
-    os.rename(building, target)
-    if former is not None:
-        shutil.rmtree(former, ignore_errors=True)
+    try:
+        os.rename(building, target)
+    except OSError:
+        if former is not None and not target.exists():
+            os.rename(former / "index", target)
+        raise
+    finally:
+        if former is not None:
+            shutil.rmtree(former, ignore_errors=True)

@@ -7,8 +7,8 @@ OPEN, CLOSE, PHRASE, TAG, OPERATOR, COLON, WORD, STRAY = (
     "open", "close", "phrase", "tag", "operator", "colon", "word", "stray",
 )  # fmt: skip
 _TOKEN = re.compile(
-    r'(?P<open>\()|(?P<close>\))|"(?P<phrase>[^"]*)"|\[(?P<tag>[^\[\]"]*)\]|(?P<operator>[&|])'
-    r'|(?P<colon>:)|(?P<word>[^\s()"\[\]&|:]+)|(?P<stray>["\[\]])'
+    r'(?P<word>[^\s()"\[\]&|:]+)|(?P<open>\()|(?P<close>\))|"(?P<phrase>[^"]*)"'
+    r'|\[(?P<tag>[^\[\]"]*)\]|(?P<operator>[&|])|(?P<colon>:)|(?P<stray>["\[\]])'
 )
 _CURLY_QUOTES = dict.fromkeys(map(ord, "“”„‟«»″＂"), '"')
 _OPERATORS = {"AND": "AND", "OR": "OR", "NOT": "NOT", "&": "AND", "|": "OR"}
@@ -28,7 +28,8 @@ def lex(query: str) -> list[Token]:
     A quotation mark or bracket without its partner is a `stray` token.
     """
     tokens = []
-    for match in _TOKEN.finditer(query.translate(_CURLY_QUOTES)):
+    plain = query if query.isascii() else query.translate(_CURLY_QUOTES)
+    for match in _TOKEN.finditer(plain):
         kind = match.lastgroup or STRAY
         text = match[kind]
         if text in _OPERATORS and kind in (WORD, OPERATOR):

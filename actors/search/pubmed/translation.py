@@ -99,7 +99,7 @@ class _Translator:
             self.out.steps.append(Leaf(f'"{node.text}"[Date - Publication]', 0))
             return
         bits = self.lookup.published(node.start, node.end)
-        days = f"{node.start:%Y/%m/%d}:{node.end:%Y/%m/%d}"
+        days = f"{node.start}:{node.end}".replace("-", "/")
         self.out.steps.append(Leaf(f"{days}[Date - Publication]", bits))
 
     def term(self, term: Term) -> None:
