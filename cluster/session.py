@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from cluster.failures import Interrupted, PreflightError
 
 log = logging.getLogger(__name__)
 
+PROBE_S = 10.0
 SMALL_HOST_BYTES = 64 * 2**30
 SMALL_OBJECT_STORE_BYTES = 2**30
 
@@ -84,6 +86,7 @@ def _start(namespace: str | None, num_cpus: int | None, quiet: bool) -> None:
 
 
 def _join(address: str, namespace: str | None, quiet: bool) -> None:
+    _probe(os.environ.get("RAY_ADDRESS", "") if address == "auto" else address)
     try:
         ray.init(
             address=address,
@@ -94,6 +97,17 @@ def _join(address: str, namespace: str | None, quiet: bool) -> None:
     except (ConnectionError, RuntimeError, ValueError) as error:
         # Ray compares its own and Python's version when it joins: RuntimeError says both.
         raise PreflightError([f"cannot join the Ray cluster at {address}: {error}"]) from error
+
+
+def _probe(address: str) -> None:
+    """Ray itself tries an address where nobody listens for a minute and more."""
+    host, _, port = address.rpartition(":")
+    if "://" in address or not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=PROBE_S).close()
+    except OSError as error:
+        raise PreflightError([f"no Ray cluster answers at {address}: {error}"]) from error
 
 
 def _object_store_bytes() -> int | None:

@@ -236,6 +236,8 @@ class TrainConfig:
     """Completions per held-out task in the evaluations during training."""
     final_eval_samples: int = 3
     """Sampling seeds of the evaluations before and after training."""
+    eval_temperature: float = 1.0
+    """Sampling temperature of evaluations; 0 is greedy."""
     checkpoint_every: int = 50
     keep_last: int = 2
     max_minutes: float = 0.0

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from actors.learner.advantages import gae, group_advantages, whiten
-from actors.learner.batching import Ids
+from actors.learner.batching import Ids, MicroBatch, pack
 from actors.learner.types import Sample
 from configs.schema import LearnerConfig
 
@@ -34,6 +34,17 @@ class Experience:
     def flat(self, padded: Tensor) -> Tensor:
         """(n, R) laid end to end as (T,)."""
         return padded[self._cells([len(c) for c in self.completions])]
+
+    def pack(
+        self,
+        budget: int,
+        share_prefix: bool,
+        device: torch.device,
+        only: Sequence[int] | None = None,
+    ) -> list[MicroBatch]:
+        """Micro-batches of all or only some sequences; see `batching.pack`."""
+        batches = pack(self.prompts, self.completions, self.groups, budget, share_prefix, only)
+        return [batch.to(device) for batch in batches]
 
     def live(self, chosen: Sequence[int]) -> Tensor:
         """(T,) bool: the live tokens of the chosen sequences."""

@@ -9,6 +9,7 @@ from torch import Tensor
 from actors.learner import state
 from actors.learner.batching import MicroBatch, pack
 from actors.learner.experience import Experience, advantages_of, gather
+from actors.learner.imitation import supervised_step
 from actors.learner.kl import kl_estimate
 from actors.learner.losses import (
     explained_variance,
@@ -125,11 +126,9 @@ class Learner:
         return out
 
     def _pack(self, data: Experience, only: Sequence[int] | None = None) -> list[MicroBatch]:
-        batches = pack(
-            data.prompts, data.completions, data.groups, self.config.micro_batch_tokens,
-            self.config.share_prefix, only,
-        )  # fmt: skip
-        return [batch.to(self.device) for batch in batches]
+        return data.pack(
+            self.config.micro_batch_tokens, self.config.share_prefix, self.device, only
+        )
 
     @torch.no_grad()
     def _logprobs(self, data: Experience) -> Tensor:
@@ -250,32 +249,11 @@ class Learner:
 
         Returns `warmup/loss`, `warmup/grad_norm`, `warmup/tokens`, `warmup/skipped_updates`.
         """
-        samples = [
-            Sample("", d.prompt_ids, d.completion_ids, (0.0,) * len(d.completion_ids), 0.0)
-            for d in demos
-        ]
-        data = gather(samples)
         if self.supervised is None:
             self.supervised = adamw(self.policy.trainable().values(), lr, 0.0)
-        weights = token_weights(data.mask, data.sequence, "token")
-        total = 0.0
-        for batch in self._pack(data):
-            hidden = self.policy.hidden(batch)
-            leaf = hidden.detach().requires_grad_()
-            for part in self.policy.chunks(batch):
-                logprobs, _ = self.policy.predict(leaf[part], batch.targets[part], 1.0)
-                loss = -(logprobs * weights[batch.flat[part].cpu()].to(self.device)).sum()
-                loss.backward()
-                total += float(loss.detach())
-            hidden.backward(leaf.grad)
-        norm, taken = clipped_step(self.supervised, self.config.max_grad_norm, lr)
+        metrics = supervised_step(self.policy, self.supervised, demos, lr, self.config)
         self.version += 1
-        return {
-            "warmup/loss": total,
-            "warmup/grad_norm": norm,
-            "warmup/tokens": float(len(data.mask)),
-            "warmup/skipped_updates": float(not taken),
-        }
+        return metrics
 
     def end_warmup(self) -> None:
         """Drops the supervised optimiser; the policy as it stands becomes critic and reference."""

@@ -52,6 +52,7 @@ class VllmEngine:
             enable_prefix_caching=True,
             gpu_memory_utilization=gpu_memory_utilization,
             generation_config="vllm",  # the model's own top-k and top-p would bias the policy ratio
+            **_cpu_scheduling(max_model_len) if self.on_cpu else {},
         )
         self.policy_version = 0
         self._calls = 0
@@ -134,6 +135,15 @@ def _set_environment(kv_cache_gib: float, model: str) -> None:
     os.environ["VLLM_CPU_KVCACHE_SPACE"] = str(max(1, math.ceil(kv_cache_gib)))
     if os.path.isdir(model):
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+
+def _cpu_scheduling(max_model_len: int) -> dict[str, Any]:
+    """Prompts are never prefilled in parts: vLLM then rewinds the request's random generator, which
+    CPU generators cannot do (seeded requests would end the engine)."""
+    return {
+        "enable_chunked_prefill": False,
+        "max_num_batched_tokens": max(4096, max_model_len),
+    }
 
 
 def _completion(output: Any, version: int) -> Completion:

@@ -1,5 +1,6 @@
 """Each test starts a Ray of its own, so each runs a script."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ def script(name: str, *arguments: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
 
 
@@ -52,7 +54,8 @@ def test_a_cluster_of_two_nodes_is_joined_and_a_lost_node_survived():
     try:
         out, err = process.communicate(timeout=90)
     finally:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 0, err
     assert out.splitlines() == [
         "joined through RAY_ADDRESS: started=False nodes=2 cpus=2.0",

@@ -41,6 +41,11 @@ class Toy:
             time.sleep(0.03)
             yield str(x), x + plus
 
+    def stream_slowly(self, xs: list[int], plus: int) -> Iterator[tuple[str, int]]:
+        for x in xs:
+            time.sleep(0.3)
+            yield str(x), x + plus
+
     def stream_twice(self, xs: list[int]) -> Iterator[tuple[str, int]]:
         for x in xs:
             yield str(x), x

@@ -38,7 +38,7 @@ with session("local", namespace="test") as s:
         print("a second session inside is the same Ray")
     with Fleet("toy", make, 2) as fleet:
         got = []
-        for item in fleet.stream("stream", list(range(30)), 0, key=str):
+        for item in fleet.stream("stream_slowly", list(range(30)), 0, key=str):
             got.append(item)
             if len(got) == 4:
                 cluster.remove_node(second, allow_graceful=False)
@@ -47,6 +47,7 @@ with session("local", namespace="test") as s:
 with session("auto") as s:
     print(f"cluster still up: started={s.started}")
 cluster.shutdown()
+del os.environ["RAY_ADDRESS"]
 try:
     with session("127.0.0.1:1"):
         pass

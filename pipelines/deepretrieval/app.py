@@ -1,0 +1,228 @@
+"""The actors of a rewriter run, and how weights get from the learner to the rollout fleet."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ray
+import torch
+
+from actors.learner.worker import LearnerWorker
+from actors.rollout.types import Sampling
+from actors.rollout.worker import RolloutWorker
+from actors.search.worker import SearchWorker
+from cluster.fleet import Fleet
+from cluster.preflight import (
+    Needs,
+    colocated_cpus,
+    node_resources,
+    node_versions,
+    own_versions,
+    require,
+    resource_problems,
+    version_problems,
+)
+from configs.schema import RewriterConfig
+from pipelines.deepretrieval.collect import Collector
+from pipelines.deepretrieval.reward import Reward
+from pipelines.deepretrieval.rollout import Rollout
+
+MEAN_GAP = {"float32": 1e-3, "bfloat16": 0.1}
+"""Largest mean difference of log-probabilities between learner and engine, by engine dtype."""
+SYNCS_ALWAYS_CHECKED = 3
+
+
+class SyncError(RuntimeError):
+    """The rollout engine does not generate with the learner's weights."""
+
+
+@dataclass
+class _Weights:
+    """What a restarted rollout worker is given before it works."""
+
+    ref: Any = None
+    version: int = 0
+
+
+@dataclass
+class App:
+    """The fleets of a run. `learner` is one actor; its loss ends the run (resume goes on)."""
+
+    config: RewriterConfig
+    rollout: Fleet
+    search: Fleet
+    learner: Any
+    collector: Collector
+    weights: _Weights = field(default_factory=_Weights)
+    syncs: int = 0
+
+    def learn(self, method: str, *args: Any) -> Any:
+        """Calls the learner and waits."""
+        return ray.get(getattr(self.learner, method).remote(*args))
+
+    def sync(self, witness: Rollout | None = None) -> dict[str, float]:
+        """Gives the learner's weights to every rollout worker: all of them, or an error.
+
+        `witness` is a rollout whose log-probabilities both sides are asked for, on the first syncs
+        and then every `rollout.check_sync_every`. Raises `SyncError` when they differ.
+        """
+        dtype = getattr(torch, self.config.rollout.dtype)
+        ref = self.learner.weights.remote(dtype)
+        version = self.learn("ping")
+        # Set first: a worker that is replaced while the weights go out gets the new ones, too.
+        self.weights.ref, self.weights.version = ref, version
+        timeout = self.config.rollout.timeout_s
+        versions = self.rollout.broadcast("update_weights", ref, version, timeout_s=timeout)
+        if set(versions) != {version}:
+            raise SyncError(f"weights {version} were sent, the workers have {versions}")
+        self.syncs += 1
+        every = self.config.rollout.check_sync_every
+        due = self.syncs <= SYNCS_ALWAYS_CHECKED or (every and self.syncs % every == 0)
+        return self._check(witness) if due and witness is not None else {}
+
+    def _check(self, witness: Rollout) -> dict[str, float]:
+        ids = witness.prompt_ids, witness.completion.token_ids
+        ours = torch.tensor(self.learn("token_logprobs", *ids))
+        worst = 0.0
+        for theirs in self.rollout.broadcast("token_logprobs", *ids):
+            worst = max(worst, float((ours - torch.tensor(theirs)).abs().mean()))
+        allowed = MEAN_GAP[self.config.rollout.dtype]
+        if not worst <= allowed:
+            raise SyncError(
+                f"after weight sync {self.syncs} the rollout engine's log-probabilities differ from "
+                f"the learner's by {worst:.3f} on average (at most {allowed} is rounding)"
+            )
+        return {"sync/logprob_gap": worst}
+
+
+@contextmanager
+def app(config: RewriterConfig, model: str, index: Path) -> Iterator[App]:
+    """Checks what the cluster has, starts all actors, and leaves none behind.
+
+    Raises `PreflightError`, wanted against had, before anything is started.
+    """
+    cpus = check_resources(config)
+    with ExitStack() as stack:
+        search = stack.enter_context(_search_fleet(config, index, cpus["search"]))
+        learner = _learner(config, model, cpus["learner"])
+        stack.callback(ray.kill, learner)
+        weights = _Weights()
+        rollout = stack.enter_context(_rollout_fleet(config, model, cpus["rollout"], weights))
+        ray.get(learner.ping.remote(), timeout=config.cluster.actor_start_timeout_s)
+        collector = Collector(
+            rollout_fleet=rollout,
+            search_fleet=search,
+            sampling=Sampling(
+                max_new_tokens=config.rollout.max_new_tokens,
+                temperature=config.rollout.temperature,
+            ),
+            reward=Reward(
+                config.reward.shape, config.reward.format_right, config.reward.format_wrong
+            ),
+            k=config.search.k,
+            order=config.search.order,
+            open_think=config.prompt.open_think,
+        )
+        yield App(config, rollout, search, learner, collector, weights)
+
+
+def check_resources(config: RewriterConfig) -> dict[str, float]:
+    """Cores that one actor of each role reserves; roles that do not fit side by side take turns.
+
+    Raises `PreflightError` for versions that differ and for GPUs that are not there.
+    """
+    nodes = node_resources()
+    had = sum(node.get("CPU", 0.0) for node in nodes)
+    wanted = {
+        **{f"rollout{i}": config.rollout.cpus for i in range(config.rollout.workers)},
+        **{f"search{i}": 1.0 for i in range(config.search.workers)},
+        "learner": config.learner.cpus,
+    }
+    given = colocated_cpus(had, wanted)
+    gpus = config.rollout.gpus * config.rollout.workers + config.learner.gpus
+    bundles = {
+        "rollout": {"CPU": given["rollout0"], "GPU": config.rollout.gpus},
+        "learner": {"CPU": given["learner"], "GPU": config.learner.gpus},
+    }
+    require(
+        resource_problems(Needs(cpus=sum(given.values()), gpus=gpus, bundles=bundles), nodes),
+        version_problems(own_versions(), node_versions()),
+    )
+    return {
+        "rollout": given["rollout0"],
+        "search": given["search0"],
+        "learner": given["learner"],
+    }
+
+
+def _environment(threads: float) -> dict[str, Any]:
+    """Ray would set OMP_NUM_THREADS to the reservation; roles that take turns use all threads."""
+    threads = max(1, int(threads))
+    return {"env_vars": {"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}}
+
+
+def _search_fleet(config: RewriterConfig, index: Path, cpus: float) -> Fleet:
+    actor = ray.remote(SearchWorker)
+    return Fleet(
+        "search",
+        lambda _: actor.options(num_cpus=cpus, runtime_env=_environment(1)).remote(str(index)),
+        config.search.workers,
+        max_restarts=config.cluster.max_restarts,
+        start_timeout_s=config.cluster.actor_start_timeout_s,
+        call_timeout_s=config.search.timeout_s,
+    )
+
+
+def _learner(config: RewriterConfig, model: str, cpus: float) -> Any:
+    actor = ray.remote(LearnerWorker).options(
+        num_cpus=cpus,
+        num_gpus=config.learner.gpus,
+        runtime_env=_environment(config.learner.cpus),
+    )
+    return actor.remote(
+        model, config.model, config.learner, config.rollout.temperature, config.train.seed
+    )
+
+
+def _rollout_fleet(config: RewriterConfig, model: str, cpus: float, weights: _Weights) -> Fleet:
+    actor = ray.remote(RolloutWorker)
+    options = engine_options(config)
+
+    def bring_up_to_date(worker: Any) -> None:
+        if weights.ref is not None:
+            call = worker.update_weights.remote(weights.ref, weights.version)
+            ray.get(call, timeout=config.rollout.timeout_s)
+
+    return Fleet(
+        "rollout",
+        lambda _: actor.options(
+            num_cpus=cpus,
+            num_gpus=config.rollout.gpus,
+            runtime_env=_environment(config.rollout.cpus),
+        ).remote(config.rollout.engine, model, options),
+        config.rollout.workers,
+        max_restarts=config.cluster.max_restarts,
+        start_timeout_s=config.cluster.actor_start_timeout_s,
+        call_timeout_s=config.rollout.timeout_s,
+        on_start=bring_up_to_date,
+    )
+
+
+def engine_options(config: RewriterConfig) -> dict[str, Any]:
+    """Keyword arguments of the configured rollout engine."""
+    r = config.rollout
+    options: dict[str, Any] = {
+        "dtype": r.dtype,
+        "max_model_len": r.max_prompt_tokens + r.max_new_tokens,
+        "threads": max(1, int(r.cpus)),
+    }
+    if r.engine == "vllm":
+        options |= {
+            "kv_cache_gib": r.kv_cache_gib,
+            "gpu_memory_utilization": r.gpu_memory_utilization,
+            "eager": r.eager,
+            "seed": config.train.seed,
+        }
+    return options

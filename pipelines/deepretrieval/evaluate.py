@@ -1,0 +1,187 @@
+"""Evaluation on held-out tasks: models and baselines in one table."""
+
+import json
+import re
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from actors.rollout.types import Completion, GenerationRequest, Sampling
+from actors.search.types import SearchOutcome, SearchRequest
+from configs.schema import RewriterConfig
+from pipelines.data.split import kind_of
+from pipelines.data.task import Task
+from pipelines.deepretrieval.answer import Answer
+from pipelines.deepretrieval.app import App
+from pipelines.deepretrieval.baselines import (
+    BASELINES,
+    human,
+    pseudo_document_messages,
+    pseudo_document_query,
+)
+from pipelines.deepretrieval.environment import Environment
+from pipelines.deepretrieval.reward import INFRA_FAILURE, OK, Score
+from pipelines.deepretrieval.rollout import Rollout, asks, seed_of
+
+BATCH_TASKS = 64
+PSEUDO_TOKENS = 96
+UNTRAINED, WARMED_UP, TRAINED = "untrained model", "warmed-up model", "trained model"
+HUMAN, PSEUDO = "human query", "pseudo-document expansion"
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the evaluation table; shares and recalls are 0 to 1.
+
+    `recall_spread` is the standard deviation over sampling seeds, 0 for one seed.
+    """
+
+    name: str
+    recall: float
+    recall_spread: float
+    at_least_half: float
+    format_errors: float
+    reward: float
+    tasks: int
+    seeds: int
+    infra_failures: int = 0
+    by_kind: dict[str, float] = field(default_factory=dict)
+
+
+class Evaluations:
+    """The rows of a run by name, kept in `evaluations.json` so that a resumed run has them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.rows: dict[str, Row] = {}
+        if path.exists():
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            self.rows = {row["name"]: Row(**row) for row in stored}
+
+    def put(self, row: Row) -> None:
+        """Adds or replaces a row and writes the file whole."""
+        self.rows[row.name] = row
+        temporary = self.path.with_suffix(".tmp")
+        temporary.write_text(
+            json.dumps([asdict(r) for r in self.rows.values()], indent=1), encoding="utf-8"
+        )
+        temporary.replace(self.path)
+
+
+def evaluate_policy(
+    app: App,
+    environment: Environment,
+    tasks: Sequence[Task],
+    *,
+    seeds: int,
+    seed: int,
+    temperature: float | None = None,
+    progress: Progress | None = None,
+) -> list[Rollout]:
+    """`seeds` rollouts of each task with the weights that the rollout fleet has now."""
+    sampling = app.collector.sampling
+    if temperature is not None:
+        sampling = Sampling(sampling.max_new_tokens, temperature)
+    rollouts: list[Rollout] = []
+    for start in range(0, len(tasks), BATCH_TASKS):
+        part = tasks[start : start + BATCH_TASKS]
+        prompts = [environment.prompter.ids(task.need, task.id) for task in part]
+        asked = asks(part, prompts, seeds, seed=seed, purpose="evaluation")
+        rollouts += app.collector.collect(asked, sampling)
+        if progress:
+            progress(start + len(part))
+    return rollouts
+
+
+def policy_row(name: str, rollouts: Sequence[Rollout]) -> Row:
+    """The row of a model, from its rollouts of one or more sampling seeds."""
+    return _row(name, [(r.task, r.index, r.score) for r in rollouts])
+
+
+def baseline_rows(app: App, config: RewriterConfig, tasks: Sequence[Task]) -> list[Row]:
+    """The rows of all baselines that need no model; the human query where every task has one."""
+    functions = dict(BASELINES)
+    if all(task.human_query for task in tasks):
+        functions[HUMAN] = human
+    return [
+        query_row(name, app, config, tasks, [make(task) for task in tasks])
+        for name, make in functions.items()
+    ]
+
+
+def pseudo_document_row(
+    app: App, environment: Environment, config: RewriterConfig, tasks: Sequence[Task], seed: int
+) -> Row:
+    """The row of training-free pseudo-document expansion, with the fleet's present weights."""
+    tokenizer = environment.prompter.tokenizer
+    requests = []
+    for position, task in enumerate(tasks):
+        text = tokenizer.apply_chat_template(
+            pseudo_document_messages(task), tokenize=False, add_generation_prompt=True
+        )
+        ids = environment.prompter.encode(text)
+        requests.append(GenerationRequest(str(position), ids, seed_of(seed, "pseudo", task.id)))
+    length = min(PSEUDO_TOKENS, config.rollout.max_new_tokens)
+    stream = app.rollout.stream(
+        "generate", requests, Sampling(length, config.rollout.temperature), key=_key
+    )
+    documents: dict[str, Completion] = dict(stream)
+    texts = [documents[str(i)].text for i in range(len(tasks))]
+    vocabulary = sorted(
+        {word for text in texts for word in re.findall(r"[^\W\d_]{3,}", text.lower())}
+    )
+    counts = app.search.submit("document_frequencies", vocabulary).result()
+    known: Mapping[str, int] = dict(zip(vocabulary, counts, strict=True))
+    queries = [
+        pseudo_document_query(task, text, lambda word: known.get(word, 0), environment.records)
+        for task, text in zip(tasks, texts, strict=True)
+    ]
+    return query_row(PSEUDO, app, config, tasks, queries)
+
+
+def query_row(
+    name: str, app: App, config: RewriterConfig, tasks: Sequence[Task], queries: Sequence[str]
+) -> Row:
+    """The row of given queries, one a task, run and scored as a model's would be."""
+    requests = [
+        SearchRequest(query, config.search.k, task.date_to, config.search.order)
+        for task, query in zip(tasks, queries, strict=True)
+    ]
+    outcomes: list[SearchOutcome] = app.search.submit("search", requests).result()
+    scores = [
+        (task, 0, app.collector.reward.score(Answer("", query), outcome, task.relevant))
+        for task, query, outcome in zip(tasks, queries, outcomes, strict=True)
+    ]
+    return _row(name, scores)
+
+
+def _row(name: str, scores: Sequence[tuple[Task, int, Score]]) -> Row:
+    scored = [entry for entry in scores if entry[2].status != INFRA_FAILURE]
+    if not scored:
+        raise RuntimeError(f"{name}: every search failed; see the search worker's log")
+    by_seed: dict[int, list[float]] = defaultdict(list)
+    by_kind: dict[str, list[float]] = defaultdict(list)
+    for task, seed, score in scored:
+        by_seed[seed].append(score.recall or 0.0)
+        by_kind[kind_of(task)].append(score.recall or 0.0)
+    means = [statistics.fmean(values) for values in by_seed.values()]
+    return Row(
+        name=name,
+        recall=statistics.fmean(means),
+        recall_spread=statistics.stdev(means) if len(means) > 1 else 0.0,
+        at_least_half=statistics.fmean((s.recall or 0.0) >= 0.5 for _, _, s in scored),
+        format_errors=statistics.fmean(s.status != OK for _, _, s in scored),
+        reward=statistics.fmean(s.reward or 0.0 for _, _, s in scored),
+        tasks=len({task.id for task, _, _ in scored}),
+        seeds=len(means),
+        infra_failures=len(scores) - len(scored),
+        by_kind={kind: statistics.fmean(values) for kind, values in sorted(by_kind.items())},
+    )
+
+
+def _key(request: GenerationRequest) -> str:
+    return request.key

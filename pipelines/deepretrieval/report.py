@@ -1,0 +1,84 @@
+"""The evaluation table of a run, for the terminal and as `report.md`."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rich.table import Table
+
+from configs.schema import RewriterConfig
+from pipelines.deepretrieval.baselines import BASELINES
+from pipelines.deepretrieval.environment import Environment
+from pipelines.deepretrieval.evaluate import HUMAN, PSEUDO, TRAINED, UNTRAINED, WARMED_UP, Row
+
+ORDER = (*BASELINES, HUMAN, PSEUDO, UNTRAINED, WARMED_UP, TRAINED)
+
+
+def ordered(rows: Mapping[str, Row]) -> list[Row]:
+    """Baselines first, then the models in the order of their training."""
+    rank = {name: i for i, name in enumerate(ORDER)}
+    return sorted(rows.values(), key=lambda row: rank.get(row.name, len(rank)))
+
+
+def header(row_kinds: Iterable[str], k: int) -> list[str]:
+    """Column titles; K is always named."""
+    kinds = [f"{kind}" for kind in row_kinds]
+    return ["query by", f"Recall@{k}", "± seeds", *kinds, "recall ≥ .5", "format errors", "reward"]
+
+
+def cells(row: Row, kinds: Iterable[str]) -> list[str]:
+    """A row as text."""
+    return [
+        row.name,
+        f"{row.recall:.3f}",
+        f"{row.recall_spread:.3f}" if row.seeds > 1 else "",
+        *(f"{row.by_kind[kind]:.3f}" if kind in row.by_kind else "" for kind in kinds),
+        f"{row.at_least_half:.1%}",
+        f"{row.format_errors:.1%}",
+        f"{row.reward:+.2f}",
+    ]
+
+
+def kinds_of(rows: Iterable[Row]) -> list[str]:
+    """Kinds of tasks, where there are several."""
+    kinds = sorted({kind for row in rows for kind in row.by_kind})
+    return kinds if len(kinds) > 1 else []
+
+
+def as_rich(rows: Mapping[str, Row], k: int) -> Table:
+    """The table for a terminal."""
+    lines = ordered(rows)
+    kinds = kinds_of(lines)
+    table = Table(title=f"Held-out tasks, first {k} hits")
+    for i, title in enumerate(header(kinds, k)):
+        table.add_column(title, justify="left" if i == 0 else "right")
+    for row in lines:
+        style = "bold" if row.name == TRAINED else None
+        table.add_row(*cells(row, kinds), style=style)
+    return table
+
+
+def as_markdown(rows: Mapping[str, Row], k: int) -> str:
+    """The table as Markdown."""
+    lines = ordered(rows)
+    kinds = kinds_of(lines)
+    titles = header(kinds, k)
+    out = [f"| {' | '.join(titles)} |", f"|---|{'--:|' * (len(titles) - 1)}"]
+    out += [f"| {' | '.join(cells(row, kinds))} |" for row in lines]
+    return "\n".join(out) + "\n"
+
+
+def write_report(
+    run: Path, config: RewriterConfig, rows: Mapping[str, Row], environment: Environment
+) -> Path:
+    """Writes `report.md`: what was evaluated, on what, and the table."""
+    split = environment.split
+    text = (
+        f"# {run.name}\n\n"
+        f"{environment.records:,} records, order `{config.search.order}`, first {config.search.k} "
+        f"hits; {len(split.train)} training tasks, {len(split.test)} held-out tasks "
+        f"({config.data.tasks}); {config.train.final_eval_samples} sampling seeds at temperature "
+        f"{config.train.eval_temperature:g}.\n\n{as_markdown(rows, config.search.k)}"
+    )
+    path = run / "report.md"
+    path.write_text(text, encoding="utf-8")
+    return path

@@ -1,0 +1,353 @@
+"""The rewriter's training loop.
+
+Sample tasks, generate, search (overlapped), score, update, hand over the weights; evaluate and
+checkpoint on the way. Steps count warm-up first, then reinforcement. Everything random is a
+function of the seed and the step, so a resumed run repeats what it would have done.
+"""
+
+import json
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from actors.learner.types import Demonstration
+from cluster.checkpoint import CheckpointStore
+from cluster.failures import CheckpointError
+from cluster.preflight import disk_problems, require
+from cluster.run_dir import RunDir
+from cluster.session import session
+from cluster.tracking import JsonlTracker, Trackers, WandbTracker
+from configs.load import to_yaml
+from configs.schema import RewriterConfig
+from pipelines.data.task import Task
+from pipelines.deepretrieval.app import App, app
+from pipelines.deepretrieval.environment import Environment, prepare
+from pipelines.deepretrieval.evaluate import (
+    TRAINED,
+    UNTRAINED,
+    WARMED_UP,
+    Evaluations,
+    baseline_rows,
+    evaluate_policy,
+    policy_row,
+    pseudo_document_row,
+)
+from pipelines.deepretrieval.plots import draw_curves
+from pipelines.deepretrieval.report import write_report
+from pipelines.deepretrieval.reward import INFRA_FAILURE
+from pipelines.deepretrieval.rollout import Rollout, asks, sample_row, summary
+from pipelines.deepretrieval.warmup import demonstrations
+from pipelines.progress import Reporter
+
+UPDATE_GRACE_S = 300.0
+SAMPLES_KEPT = 32
+
+
+class TrainingError(RuntimeError):
+    """The run cannot go on; the last checkpoint is intact."""
+
+
+def train(
+    config: RewriterConfig, reporter: Reporter, *, resume: bool = False, overwrite: bool = False
+) -> Path:
+    """Trains a rewriter and returns its run folder.
+
+    An interrupted run (Ctrl-C, SIGTERM, kill) goes on with `resume`. Errors are those of `RunDir`,
+    `prepare`, `app` and `CheckpointStore`, each with its remedy.
+    """
+    with RunDir.create(config.run_dir, to_yaml(config), resume=resume, overwrite=overwrite) as run:
+        environment = prepare(config, reporter)
+        require(disk_problems(run.path, _checkpoint_bytes(environment.model, config)))
+        trackers = Trackers(
+            JsonlTracker(run.metrics),
+            WandbTracker(
+                run.path,
+                config.tracking.wandb,
+                config.tracking.project,
+                config.tracking.name,
+                asdict(config),
+            ),
+        )
+        try:
+            with (
+                session(config.cluster.address, namespace=run.path.name) as here,
+                app(config, environment.model, environment.index) as actors,
+            ):
+                where = "this machine" if here.started else here.address
+                reporter.say(f"Ray on {where}: {here.cpus:g} CPUs, {here.gpus:g} GPUs")
+                Trainer(config, environment, actors, run, trackers, reporter).run()
+        finally:
+            trackers.close()
+        return run.path
+
+
+class Trainer:
+    """The loop over an environment and its actors, writing to one run folder."""
+
+    def __init__(
+        self,
+        config: RewriterConfig,
+        environment: Environment,
+        actors: App,
+        run: RunDir,
+        trackers: Trackers,
+        reporter: Reporter,
+    ) -> None:
+        self.config, self.environment, self.actors = config, environment, actors
+        self.run_dir, self.trackers, self.reporter = run, trackers, reporter
+        self.checkpoints = CheckpointStore(run.checkpoints, config.train.keep_last)
+        self.evaluations = Evaluations(run.path / "evaluations.json")
+        self.tasks = environment.split.train
+        self.held_out = environment.split.test
+        self.done = 0
+        self.saved = -1
+        self._pending: tuple[int, Any, dict[str, float]] | None = None
+
+    @property
+    def warmup_steps(self) -> int:
+        """Steps of warm-up, which come first."""
+        return self.config.warmup.steps
+
+    @property
+    def last_step(self) -> int:
+        """Warm-up and reinforcement steps together."""
+        return self.warmup_steps + self.config.train.steps
+
+    def run(self) -> None:
+        """All that is left to do, from the newest whole checkpoint."""
+        self._restore()
+        try:
+            self._before()
+            if self.done < self.warmup_steps:
+                self._warm_up()
+            if self.warmup_steps and self.done == self.warmup_steps:
+                self._evaluate(WARMED_UP, full=True)
+                self._checkpoint()
+            self._reinforce()
+        except KeyboardInterrupt:
+            self._rescue()
+            raise
+        self._evaluate(TRAINED, full=True)
+        self._checkpoint()
+        self.actors.learn("export", self.run_dir.path / "model")
+        self._draw()
+        write_report(self.run_dir.path, self.config, self.evaluations.rows, self.environment)
+
+    def _restore(self) -> None:
+        found = self.checkpoints.latest()
+        self.run_dir.rewind(found.step if found else -1)
+        if found is None:
+            return
+        self.actors.learn("load", found.path / "learner")
+        if found.step == self.warmup_steps:
+            self.actors.learn("end_warmup")
+        self.actors.sync()
+        self.done = self.saved = found.step
+        self.reporter.say(f"resuming after step {found.step}")
+
+    def _before(self) -> None:
+        rows = self.evaluations.rows
+        if self.done == 0 and UNTRAINED not in rows:
+            self._evaluate(UNTRAINED, full=True)
+            self.evaluations.put(
+                pseudo_document_row(
+                    self.actors,
+                    self.environment,
+                    self.config,
+                    self.held_out,
+                    self.config.train.seed,
+                )
+            )
+        for row in baseline_rows(self.actors, self.config, self.held_out):
+            self.evaluations.put(row)
+        if self.done == 0:
+            for row in self.evaluations.rows.values():
+                self.trackers.log(0, {f"evaluation/recall/{row.name}": row.recall})
+
+    # --- warm-up ---------------------------------------------------------------------------------
+
+    def _warm_up(self) -> None:
+        total = self.warmup_steps
+        with self.reporter.bar("warm-up", total) as bar:
+            for step in range(self.done + 1, total + 1):
+                started = time.perf_counter()
+                demos = self._demonstrations(step)
+                metrics = self._learn(step, {}, "imitate", demos, self.config.warmup.lr)
+                metrics["time/step"] = time.perf_counter() - started
+                self.trackers.log(step, metrics)
+                bar.update(step, f"loss {metrics['warmup/loss']:.2f}")
+        self.actors.learn("end_warmup")
+        self.actors.sync()
+
+    def _demonstrations(self, step: int) -> list[Demonstration]:
+        prompter = self.environment.prompter
+        eos = prompter.tokenizer.eos_token_id
+        made = demonstrations(
+            self.tasks,
+            self.config.warmup.batch,
+            f"{self.config.train.seed}/warmup/{step}",
+            open_think=self.config.prompt.open_think,
+        )
+        return [
+            Demonstration(prompter.ids(task.need, task.id), (*prompter.encode(text), eos))
+            for task, text in made
+        ]
+
+    # --- reinforcement ---------------------------------------------------------------------------
+
+    def _reinforce(self) -> None:
+        t = self.config.train
+        started = time.monotonic()
+        with self.reporter.bar("training", t.steps) as bar:
+            for step in range(self.done + 1, self.last_step + 1):
+                metrics = self._step(step)
+                at = step - self.warmup_steps
+                note = f"recall {metrics['recall/mean']:.3f}  reward {metrics['reward/mean']:+.2f}"
+                bar.update(at, note)
+                out_of_time = t.max_minutes and time.monotonic() - started > 60 * t.max_minutes
+                if out_of_time:
+                    self.reporter.say(
+                        f"stopping after {at} steps: {t.max_minutes:g} minutes are over"
+                    )
+                    return
+                if step < self.last_step:
+                    if t.eval_every and at % t.eval_every == 0:
+                        self._evaluate(f"step {at}", full=False)
+                    if t.checkpoint_every and at % t.checkpoint_every == 0:
+                        self._checkpoint()
+
+    def _step(self, step: int) -> dict[str, float]:
+        started = time.perf_counter()
+        rollouts = self._rollouts(step)
+        metrics = summary(rollouts) | self.actors.collector.timings
+        samples = [r.sample() for r in rollouts if r.status != INFRA_FAILURE]
+        if not samples:
+            raise TrainingError(f"step {step}: every search failed; see the search workers' log")
+        trained = time.perf_counter()
+        metrics = self._learn(step, metrics, "update", samples)
+        metrics["time/train"] = time.perf_counter() - trained
+        synced = time.perf_counter()
+        metrics |= self.actors.sync(witness=rollouts[0])
+        metrics["time/sync"] = time.perf_counter() - synced
+        metrics["time/step"] = time.perf_counter() - started
+        metrics["train/rl_step"] = step - self.warmup_steps
+        metrics["infra/restarts"] = self.actors.rollout.restarts + self.actors.search.restarts
+        self.trackers.log(step, metrics)
+        self._keep_samples(step, rollouts)
+        return metrics
+
+    def _learn(
+        self, step: int, metrics: dict[str, float], method: str, *args: Any
+    ) -> dict[str, float]:
+        """One step of the learner. An interruption in it finds the step in `_pending`."""
+        update = getattr(self.actors.learner, method).remote(*args)
+        self._pending = step, update, metrics
+        metrics = metrics | ray.get(update)
+        self._pending, self.done = None, step
+        return metrics
+
+    def _rollouts(self, step: int) -> list[Rollout]:
+        t = self.config.train
+        tasks = tasks_of_step(self.tasks, step - self.warmup_steps, t.tasks_per_step, t.seed)
+        prompts = [self.environment.prompter.ids(task.need, task.id) for task in tasks]
+        asked = asks(tasks, prompts, t.samples_per_task, seed=t.seed, purpose=f"step {step}")
+        return self.actors.collector.collect(asked)
+
+    def _keep_samples(self, step: int, rollouts: Sequence[Rollout]) -> None:
+        rows = [sample_row(rollout) for rollout in rollouts[:SAMPLES_KEPT]]
+        path = self.run_dir.samples / f"step-{step:06d}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        every = self.config.train.eval_every
+        if every and (step - self.warmup_steps) % every == 0:
+            values = [list(row.values()) for row in rows]
+            self.trackers.table("samples", list(rows[0]), values, step)
+
+    # --- evaluation, checkpoints, ends -----------------------------------------------------------
+
+    def _evaluate(self, name: str, *, full: bool) -> None:
+        if name in self.evaluations.rows and name != TRAINED:
+            return
+        t = self.config.train
+        with self.reporter.bar(f"evaluating: {name}", len(self.held_out)) as bar:
+            rollouts = evaluate_policy(
+                self.actors,
+                self.environment,
+                self.held_out,
+                seeds=t.final_eval_samples if full else t.eval_samples,
+                seed=t.seed,
+                temperature=t.eval_temperature,
+                progress=bar.update,
+            )
+        row = policy_row(name, rollouts)
+        self.reporter.say(
+            f"{name}: Recall@{self.config.search.k} {row.recall:.3f}, "
+            f"format errors {row.format_errors:.1%}, reward {row.reward:+.2f}"
+        )
+        if full:
+            self.evaluations.put(row)
+        measured = {f"held_out/{key}": value for key, value in summary(rollouts).items()}
+        self.trackers.log(self.done, measured)
+        if self.done and self.checkpoints.offer_best(self.done, "held_out/recall/mean", row.recall):
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        if self.done == self.saved or self.done == 0:
+            return
+        self.checkpoints.save(
+            self.done,
+            lambda folder: self.actors.learn("save", folder / "learner"),
+            {"step": self.done, "seed": self.config.train.seed},
+        )
+        self.saved = self.done
+        self._draw()
+
+    def _rescue(self) -> None:
+        """After Ctrl-C or SIGTERM: what the learner has finished is kept."""
+        if self._pending is not None:
+            step, update, metrics = self._pending
+            self.trackers.log(step, metrics | ray.get(update, timeout=UPDATE_GRACE_S))
+            self.done = step
+        try:
+            self._checkpoint()
+        except CheckpointError as error:
+            self.reporter.say(str(error))
+        self.reporter.say(f"stopped after step {self.done}; go on with --resume")
+
+    def _draw(self) -> None:
+        try:
+            draw_curves(self.run_dir.path, self.warmup_steps, self.config.search.k)
+        except OSError as error:
+            self.reporter.say(f"no plot: {error}")
+
+
+def tasks_of_step(tasks: Sequence[Task], step: int, count: int, seed: int) -> list[Task]:
+    """The tasks of a 1-based step: passes over all tasks, each in an order drawn by seed and pass.
+
+    Within one step no task comes twice unless there are fewer than `count`.
+    """
+    chosen: list[Task] = []
+    at = (step - 1) * count
+    while len(chosen) < count:
+        epoch, offset = divmod(at, len(tasks))
+        order = list(tasks)
+        random.Random(f"{seed}/epoch/{epoch}").shuffle(order)
+        part = order[offset : offset + count - len(chosen)]
+        fresh = [task for task in part if task not in chosen] if len(tasks) >= count else part
+        chosen += fresh
+        at += len(part)
+    return chosen
+
+
+def _checkpoint_bytes(model: str, config: RewriterConfig) -> int:
+    """A checkpoint holds weights and two Adam moments in float32; two may exist for a moment."""
+    folder = Path(model)
+    if not folder.is_dir():
+        return 0
+    weights = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    copies = 2 if config.learner.algorithm != "ppo" else 4
+    return weights * 2 * 3 * copies
