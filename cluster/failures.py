@@ -45,6 +45,7 @@ _WORKER_LOST = (
     OutOfMemoryError,
     LocalRayletDiedError,
 )
+CONSTRUCTOR_FAILED = "its constructor failed"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -68,7 +69,7 @@ def cause_of(error: BaseException) -> str:
             "learner.micro_batch_tokens or the number of workers"
         )
     if "creation task" in lines[0]:
-        return f"its constructor failed: {lines[-1][:500]}"
+        return f"{CONSTRUCTOR_FAILED}: {lines[-1][:500]}"
     detail = re.search(r"Worker exit type: (\w+)\s+Worker exit detail: ([^.]*(?:\.[^.]*)?)", text)
     if detail:
         return f"its process ended ({detail.group(1)}: {detail.group(2).strip()[:300]})"

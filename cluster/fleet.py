@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import ray
 from ray.actor import ActorHandle
 
-from cluster.failures import FleetError, cause_of, is_worker_lost
+from cluster.failures import CONSTRUCTOR_FAILED, FleetError, cause_of, is_worker_lost
 from cluster.fleet_calls import Pending, Slot, Stream
 from cluster.fleet_health import FleetHealth
 
@@ -220,7 +220,8 @@ class Fleet:
         delay = self._health.lost(slot.index, cause)
         log.warning("fleet %s: worker %d is replaced: %s", self.name, slot.index, cause)
         _kill(slot.actor)
-        time.sleep(delay)
+        if not cause.startswith(CONSTRUCTOR_FAILED):  # waiting does not cure that
+            time.sleep(delay)
         slot.generation += 1
         slot.actor = self._make(slot.index)
 

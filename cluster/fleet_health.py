@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 from cluster.failures import FleetError
 
 
+DELAYS_S = (0.0, 5.0, 15.0, 30.0)
+"""Before the first restart, the second, ... Ray takes some 15 s to notice that a node is dead, and
+until then places replacements on it; the waits together outlast that."""
+
+
 class State(enum.Enum):
     """Where a worker is in its life."""
 
@@ -47,8 +52,8 @@ class FleetHealth:
         self.workers[index].state = State.READY
 
     def lost(self, index: int, cause: str) -> float:
-        """The worker is gone. Returns the seconds to wait before its restart (0, 1, 2, 4 ... 30);
-        raises `FleetError` once the restarts are used up."""
+        """The worker is gone. Returns the seconds to wait before its restart; raises `FleetError`
+        once the restarts are used up."""
         worker = self.workers[index]
         worker.last_cause = cause
         if worker.state is State.GIVEN_UP or worker.restarts >= self.max_restarts:
@@ -59,4 +64,4 @@ class FleetHealth:
             )
         worker.state = State.LOADING
         worker.restarts += 1
-        return 0.0 if worker.restarts == 1 else min(30.0, 2.0 ** (worker.restarts - 2))
+        return DELAYS_S[min(worker.restarts, len(DELAYS_S)) - 1]

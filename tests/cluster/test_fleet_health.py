@@ -15,9 +15,11 @@ def test_a_worker_goes_from_loading_to_ready_and_back_when_lost():
     assert health.restarts == 1
 
 
-def test_the_first_restart_is_at_once_then_the_wait_doubles_up_to_half_a_minute():
-    health = FleetHealth("rollout", size=1, max_restarts=9)
-    assert [health.lost(0, "x") for _ in range(9)] == [0, 1, 2, 4, 8, 16, 30, 30, 30]
+def test_the_first_restart_is_at_once_and_three_outlast_the_loss_of_a_node():
+    health = FleetHealth("rollout", size=1, max_restarts=6)
+    waits = [health.lost(0, "x") for _ in range(6)]
+    assert waits == [0, 5, 15, 30, 30, 30]
+    assert sum(waits[:3]) > 15  # health checks: 5 misses, 3 s apart
 
 
 def test_used_up_restarts_name_fleet_worker_count_and_last_cause():

@@ -49,19 +49,21 @@ def test_sigterm_runs_the_clean_up_and_leaves_no_process(tmp_path):
     assert not alive(worker)
 
 
+@pytest.mark.long
 def test_a_cluster_of_two_nodes_is_joined_and_a_lost_node_survived():
     process = script("two_nodes.py")
     try:
-        out, err = process.communicate(timeout=90)
+        out, err = process.communicate(timeout=180)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 0, err
-    assert out.splitlines() == [
+    said = [line.removeprefix("test: ") for line in out.splitlines() if line.startswith("test: ")]
+    assert said == [
         "joined through RAY_ADDRESS: started=False nodes=2 cpus=2.0",
         "versions of 2 nodes, 0 problems",
         "a second session inside is the same Ray",
-        "node lost: 30 results, restarts 1",
+        "node lost: 30 results, worker replaced: True",
         "cluster still up: started=False",
         "cannot join: PreflightError",
     ]

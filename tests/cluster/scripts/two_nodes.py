@@ -20,6 +20,10 @@ cluster.wait_for_nodes()
 os.environ["RAY_ADDRESS"] = cluster.address
 
 
+def say(line: str) -> None:
+    print("test:", line, flush=True)
+
+
 on_second = [{"spot": 0.1}]
 
 
@@ -29,13 +33,13 @@ def make(index: int):
 
 
 with session("local", namespace="test") as s:
-    print(f"joined through RAY_ADDRESS: started={s.started} nodes={s.nodes} cpus={s.cpus}")
+    say(f"joined through RAY_ADDRESS: started={s.started} nodes={s.nodes} cpus={s.cpus}")
     versions = node_versions()
     found = version_problems(own_versions(), versions)
-    print(f"versions of {len(versions)} nodes, {len(found)} problems")
+    say(f"versions of {len(versions)} nodes, {len(found)} problems")
     with session("local") as inner:
         assert inner.address == s.address
-        print("a second session inside is the same Ray")
+        say("a second session inside is the same Ray")
     with Fleet("toy", make, 2) as fleet:
         got = []
         for item in fleet.stream("stream_slowly", list(range(30)), 0, key=str):
@@ -43,13 +47,13 @@ with session("local", namespace="test") as s:
             if len(got) == 4:
                 cluster.remove_node(second, allow_graceful=False)
         assert sorted(got) == sorted((str(x), x) for x in range(30))
-        print(f"node lost: {len(got)} results, restarts {fleet.restarts}")
+        say(f"node lost: {len(got)} results, worker replaced: {fleet.restarts > 0}")
 with session("auto") as s:
-    print(f"cluster still up: started={s.started}")
+    say(f"cluster still up: started={s.started}")
 cluster.shutdown()
 del os.environ["RAY_ADDRESS"]
 try:
     with session("127.0.0.1:1"):
         pass
 except PreflightError as error:
-    print(f"cannot join: {type(error).__name__}")
+    say(f"cannot join: {type(error).__name__}")
