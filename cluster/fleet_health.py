@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from cluster.failures import FleetError
 
-
 DELAYS_S = (0.0, 5.0, 15.0, 30.0)
 """Before the first restart, the second, ... Ray takes some 15 s to notice that a node is dead, and
 until then places replacements on it; the waits together outlast that."""

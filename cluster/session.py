@@ -50,22 +50,28 @@ def session(
 
     `local` starts Ray on this machine (with `num_cpus`, default all), `auto` or an address joins a
     cluster. Inside a Ray job (`RAY_ADDRESS` is set) `local` joins the job's cluster. A Ray that the
-    process was connected to before is used and left running. While inside, SIGTERM raises
-    `Interrupted`. Give the run id as `namespace`: actor names of two runs then never meet.
+    process was connected to before is used and left running. SIGTERM raises `Interrupted`
+    out of it; code inside may see the plain `KeyboardInterrupt` that it is a kind of. Give the run id as `namespace`: actor names of two runs then never meet.
     Raises `PreflightError` if the cluster cannot be joined.
     """
     joined_before = ray.is_initialized()
     if address == "local" and os.environ.get("RAY_ADDRESS"):
         log.info("RAY_ADDRESS is set: joining %s", os.environ["RAY_ADDRESS"])
         address = "auto"
+    terminated = threading.Event()
     with _sigterm_restored():
         try:
             if not joined_before and address == "local":
                 _start(namespace, num_cpus, quiet)
             elif not joined_before:
                 _join(address, namespace, quiet)
-            _raise_on_sigterm()  # after ray.init(), which sets a handler of its own
+            _raise_on_sigterm(terminated)  # after ray.init(), which sets a handler of its own
             yield _describe(started=address == "local" and not joined_before)
+        except KeyboardInterrupt as error:
+            # Inside ray.get() and ray.wait() Ray turns whatever a handler raises into this.
+            if terminated.is_set() and not isinstance(error, Interrupted):
+                raise Interrupted("SIGTERM") from error
+            raise
         finally:
             if not joined_before:
                 ray.shutdown()
@@ -127,10 +133,11 @@ def _describe(started: bool) -> Session:
     )
 
 
-def _raise_on_sigterm() -> None:
+def _raise_on_sigterm(terminated: threading.Event) -> None:
     def interrupt(number: int, frame: FrameType | None) -> None:
         # A second SIGTERM must not break the clean-up that the first one started.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        terminated.set()
         raise Interrupted("SIGTERM")
 
     if threading.current_thread() is threading.main_thread():  # Python allows it only there
