@@ -50,8 +50,9 @@ def session(
 
     `local` starts Ray on this machine (with `num_cpus`, default all), `auto` or an address joins a
     cluster. Inside a Ray job (`RAY_ADDRESS` is set) `local` joins the job's cluster. A Ray that the
-    process was connected to before is used and left running. SIGTERM raises `Interrupted`
-    out of it; code inside may see the plain `KeyboardInterrupt` that it is a kind of. Give the run id as `namespace`: actor names of two runs then never meet.
+    process was connected to before is used and left running. SIGTERM raises `Interrupted` out of
+    it; code inside may see the plain `KeyboardInterrupt` that it is a kind of. Give the run id as
+    `namespace`: actor names of two runs then never meet.
     Raises `PreflightError` if the cluster cannot be joined.
     """
     joined_before = ray.is_initialized()
