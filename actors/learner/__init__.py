@@ -1,4 +1,4 @@
 """Policy and value updates: advantages, losses, batching, model, optimisation, worker.
 
-Imports: torch, transformers, peft. Only `worker.py` imports Ray.
+Imports: torch, transformers, peft; no Ray (`worker.py` is the class that Ray makes an actor of).
 """

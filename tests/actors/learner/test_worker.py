@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import pytest
 import ray
 import torch
 
@@ -9,18 +8,10 @@ from actors.learner.worker import LearnerWorker
 from configs.schema import LearnerConfig, ModelConfig
 
 
-@pytest.fixture
-def local_ray():
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
-    yield
-    ray.shutdown()
-
-
-def test_learner_works_as_a_ray_actor(local_ray, tiny_model: Path, samples: list[Sample], tmp_path):
-    config = LearnerConfig(lr=1e-3, cpus=1)
-    worker = ray.remote(LearnerWorker).options(num_cpus=1).remote(
-        str(tiny_model), ModelConfig(path=str(tiny_model)), config
-    )  # fmt: skip
+def test_learner_works_as_a_ray_actor(ray_local, tiny_model: Path, samples: list[Sample], tmp_path):
+    actor = ray.remote(LearnerWorker).options(num_cpus=1)
+    model = ModelConfig(path=str(tiny_model))
+    worker = actor.remote(str(tiny_model), model, LearnerConfig(lr=1e-3, cpus=1))
     assert ray.get(worker.ping.remote()) == 0
     demos = [Demonstration(s.prompt_ids, s.completion_ids) for s in samples]
     assert ray.get(worker.imitate.remote(demos, 1e-3))["warmup/loss"] > 0
@@ -31,3 +22,4 @@ def test_learner_works_as_a_ray_actor(local_ray, tiny_model: Path, samples: list
     assert all(w.dtype == torch.bfloat16 for w in weights.values())
     ray.get(worker.save.remote(tmp_path / "checkpoint"))
     ray.get(worker.load.remote(tmp_path / "checkpoint"))
+    ray.kill(worker)
