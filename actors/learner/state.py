@@ -1,5 +1,6 @@
 """What a learner keeps on disk: safetensors and JSON, nothing that runs code when it is read."""
 
+import copy
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,10 +121,9 @@ def export(learner: "Learner", folder: Path) -> None:
     lm = learner.policy.lm
     dtype = learner.policy.compute
     save_file(learner.weights(dtype), folder / "model.safetensors", metadata={"format": "pt"})
-    config = lm.config.to_dict()
-    config["dtype"] = str(dtype).removeprefix("torch.")
-    config["architectures"] = [type(lm).__name__]
-    (folder / "config.json").write_text(json.dumps(config, indent=2, default=str) + "\n")
+    config = copy.deepcopy(lm.config)
+    config.dtype, config.architectures = dtype, [type(lm).__name__]
+    config.save_pretrained(folder)
     if lm.generation_config is not None:
         lm.generation_config.save_pretrained(folder)
     if learner.policy.adapted is not None:
