@@ -16,7 +16,7 @@ from typing import Any
 import ray
 
 from actors.learner.types import Demonstration
-from cluster.checkpoint import CheckpointStore
+from cluster.checkpoint import Checkpoint, CheckpointStore
 from cluster.failures import CheckpointError
 from cluster.preflight import disk_problems, require
 from cluster.run_dir import RunDir
@@ -63,6 +63,9 @@ def train(
     with RunDir.create(config.run_dir, to_yaml(config), resume=resume, overwrite=overwrite) as run:
         environment = prepare(config, reporter)
         require(disk_problems(run.path, _checkpoint_bytes(environment.model, config)))
+        checkpoints = CheckpointStore(run.checkpoints, config.train.keep_last)
+        found = checkpoints.latest()
+        run.rewind(found.step if found else -1)
         trackers = Trackers(
             JsonlTracker(run.metrics),
             WandbTracker(
@@ -80,7 +83,8 @@ def train(
             ):
                 where = "this machine" if here.started else here.address
                 reporter.say(f"Ray on {where}: {here.cpus:g} CPUs, {here.gpus:g} GPUs")
-                Trainer(config, environment, actors, run, trackers, reporter).run()
+                trainer = Trainer(config, environment, actors, run, checkpoints, trackers, reporter)
+                trainer.run(found)
         finally:
             trackers.close()
         return run.path
@@ -95,12 +99,13 @@ class Trainer:
         environment: Environment,
         actors: App,
         run: RunDir,
+        checkpoints: CheckpointStore,
         trackers: Trackers,
         reporter: Reporter,
     ) -> None:
         self.config, self.environment, self.actors = config, environment, actors
-        self.run_dir, self.trackers, self.reporter = run, trackers, reporter
-        self.checkpoints = CheckpointStore(run.checkpoints, config.train.keep_last)
+        self.run_dir, self.checkpoints = run, checkpoints
+        self.trackers, self.reporter = trackers, reporter
         self.evaluations = Evaluations(run.path / "evaluations.json")
         self.tasks = environment.split.train
         self.held_out = environment.split.test
@@ -118,9 +123,10 @@ class Trainer:
         """Warm-up and reinforcement steps together."""
         return self.warmup_steps + self.config.train.steps
 
-    def run(self) -> None:
-        """All that is left to do, from the newest whole checkpoint."""
-        self._restore()
+    def run(self, found: Checkpoint | None) -> None:
+        """All that is left to do, from the checkpoint `found`."""
+        if found is not None:
+            self._restore(found)
         try:
             self._before()
             if self.done < self.warmup_steps:
@@ -138,11 +144,7 @@ class Trainer:
         self._draw()
         write_report(self.run_dir.path, self.config, self.evaluations.rows, self.environment)
 
-    def _restore(self) -> None:
-        found = self.checkpoints.latest()
-        self.run_dir.rewind(found.step if found else -1)
-        if found is None:
-            return
+    def _restore(self, found: Checkpoint) -> None:
         self.actors.learn("load", found.path / "learner")
         if found.step == self.warmup_steps:
             self.actors.learn("end_warmup")
@@ -166,8 +168,8 @@ class Trainer:
         for row in baseline_rows(self.actors, self.config, self.held_out):
             self.evaluations.put(row)
         if self.done == 0:
-            for row in self.evaluations.rows.values():
-                self.trackers.log(0, {f"evaluation/recall/{row.name}": row.recall})
+            recalls = {f"recall/{row.name}": row.recall for row in self.evaluations.rows.values()}
+            self.trackers.log(0, recalls)
 
     # --- warm-up ---------------------------------------------------------------------------------
 
