@@ -140,7 +140,7 @@ class RewardConfig:
     """How a rollout is scored."""
 
     shape: str = "recall-tiers"
-    """`recall-tiers` (the paper's table) | `recall` | `precision` | `f1` | `rank-tiers` | `ndcg`."""
+    """`recall-tiers` (the paper's) | `recall` | `precision` | `f1` | `rank-tiers` | `ndcg`."""
     format_right: float = 1.0
     format_wrong: float = -4.0
 

@@ -1,7 +1,7 @@
 """What a person sees while long work runs: lines and a progress bar, or nothing."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from rich.console import Console
@@ -31,17 +31,9 @@ class Reporter(Protocol):
         """One line."""
         ...
 
-    def bar(self, name: str, total: int) -> "ContextBar":
+    def bar(self, name: str, total: int) -> AbstractContextManager[Bar]:
         """A progress bar, for `with`."""
         ...
-
-
-class ContextBar(Protocol):
-    """A bar that ends with its block."""
-
-    def __enter__(self) -> Bar: ...
-
-    def __exit__(self, *exc: object) -> bool | None: ...
 
 
 class SilentReporter:

@@ -91,26 +91,30 @@ class App:
         allowed = MEAN_GAP[self.config.rollout.dtype]
         if not worst <= allowed:
             raise SyncError(
-                f"after weight sync {self.syncs} the rollout engine's log-probabilities differ from "
-                f"the learner's by {worst:.3f} on average (at most {allowed} is rounding)"
+                f"after weight sync {self.syncs} the rollout engine's log-probabilities differ "
+                f"from the learner's by {worst:.3f} on average (rounding is at most {allowed})"
             )
         return {"sync/logprob_gap": worst}
 
 
 @contextmanager
-def app(config: RewriterConfig, model: str, index: Path) -> Iterator[App]:
+def app(config: RewriterConfig, model: str, index: Path, *, learning: bool = True) -> Iterator[App]:
     """Checks what the cluster has, starts all actors, and leaves none behind.
 
-    Raises `PreflightError`, wanted against had, before anything is started.
+    Without `learning` there is no learner. Raises `PreflightError`, wanted against had, before
+    anything is started.
     """
-    cpus = check_resources(config)
+    cpus = check_resources(config, learning=learning)
     with ExitStack() as stack:
         search = stack.enter_context(_search_fleet(config, index, cpus["search"]))
-        learner = _learner(config, model, cpus["learner"])
-        stack.callback(ray.kill, learner)
+        learner = None
+        if learning:
+            learner = _learner(config, model, cpus["learner"])
+            stack.callback(ray.kill, learner)
         weights = _Weights()
         rollout = stack.enter_context(_rollout_fleet(config, model, cpus["rollout"], weights))
-        ray.get(learner.ping.remote(), timeout=config.cluster.actor_start_timeout_s)
+        if learner is not None:
+            ray.get(learner.ping.remote(), timeout=config.cluster.actor_start_timeout_s)
         collector = Collector(
             rollout_fleet=rollout,
             search_fleet=search,
@@ -128,7 +132,7 @@ def app(config: RewriterConfig, model: str, index: Path) -> Iterator[App]:
         yield App(config, rollout, search, learner, collector, weights)
 
 
-def check_resources(config: RewriterConfig) -> dict[str, float]:
+def check_resources(config: RewriterConfig, *, learning: bool = True) -> dict[str, float]:
     """Cores that one actor of each role reserves; roles that do not fit side by side take turns.
 
     Raises `PreflightError` for versions that differ and for GPUs that are not there.
@@ -138,14 +142,15 @@ def check_resources(config: RewriterConfig) -> dict[str, float]:
     wanted = {
         **{f"rollout{i}": config.rollout.cpus for i in range(config.rollout.workers)},
         **{f"search{i}": 1.0 for i in range(config.search.workers)},
-        "learner": config.learner.cpus,
     }
+    gpus = config.rollout.gpus * config.rollout.workers
+    if learning:
+        wanted["learner"] = config.learner.cpus
+        gpus += config.learner.gpus
     given = colocated_cpus(had, wanted)
-    gpus = config.rollout.gpus * config.rollout.workers + config.learner.gpus
-    bundles = {
-        "rollout": {"CPU": given["rollout0"], "GPU": config.rollout.gpus},
-        "learner": {"CPU": given["learner"], "GPU": config.learner.gpus},
-    }
+    bundles = {"rollout": {"CPU": given["rollout0"], "GPU": config.rollout.gpus}}
+    if learning:
+        bundles["learner"] = {"CPU": given["learner"], "GPU": config.learner.gpus}
     require(
         resource_problems(Needs(cpus=sum(given.values()), gpus=gpus, bundles=bundles), nodes),
         version_problems(own_versions(), node_versions()),
@@ -153,7 +158,7 @@ def check_resources(config: RewriterConfig) -> dict[str, float]:
     return {
         "rollout": given["rollout0"],
         "search": given["search0"],
-        "learner": given["learner"],
+        "learner": given.get("learner", 0.0),
     }
 
 

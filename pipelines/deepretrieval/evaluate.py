@@ -1,6 +1,7 @@
 """Evaluation on held-out tasks: models and baselines in one table."""
 
 import json
+import os
 import re
 import statistics
 from collections import defaultdict
@@ -10,20 +11,22 @@ from pathlib import Path
 
 from actors.rollout.types import Completion, GenerationRequest, Sampling
 from actors.search.types import SearchOutcome, SearchRequest
+from cluster.session import session
 from configs.schema import RewriterConfig
 from pipelines.data.split import kind_of
 from pipelines.data.task import Task
 from pipelines.deepretrieval.answer import Answer
-from pipelines.deepretrieval.app import App
+from pipelines.deepretrieval.app import App, app
 from pipelines.deepretrieval.baselines import (
     BASELINES,
     human,
     pseudo_document_messages,
     pseudo_document_query,
 )
-from pipelines.deepretrieval.environment import Environment
+from pipelines.deepretrieval.environment import Environment, prepare
 from pipelines.deepretrieval.reward import INFRA_FAILURE, OK, Score
 from pipelines.deepretrieval.rollout import Rollout, asks, seed_of
+from pipelines.progress import Reporter
 
 BATCH_TASKS = 64
 PSEUDO_TOKENS = 96
@@ -50,6 +53,10 @@ class Row:
     seeds: int
     infra_failures: int = 0
     by_kind: dict[str, float] = field(default_factory=dict)
+
+
+class EvaluationError(RuntimeError):
+    """An evaluation in which nothing could be scored."""
 
 
 class Evaluations:
@@ -95,6 +102,29 @@ def evaluate_policy(
         if progress:
             progress(start + len(part))
     return rollouts
+
+
+def evaluate(config: RewriterConfig, reporter: Reporter) -> dict[str, Row]:
+    """The rows of `config.model` and of all baselines on the held-out tasks, by name."""
+    environment = prepare(config, reporter)
+    tasks = environment.split.test
+    with (
+        session(config.cluster.address, namespace=f"evaluate-{os.getpid()}"),
+        app(config, environment.model, environment.index, learning=False) as actors,
+    ):
+        rows = baseline_rows(actors, config, tasks)
+        with reporter.bar("evaluating", len(tasks)) as bar:
+            rollouts = evaluate_policy(
+                actors,
+                environment,
+                tasks,
+                seeds=config.train.final_eval_samples,
+                seed=config.train.seed,
+                temperature=config.train.eval_temperature,
+                progress=bar.update,
+            )
+        rows.append(policy_row(config.model.path, rollouts))
+    return {row.name: row for row in rows}
 
 
 def policy_row(name: str, rollouts: Sequence[Rollout]) -> Row:
@@ -162,7 +192,7 @@ def query_row(
 def _row(name: str, scores: Sequence[tuple[Task, int, Score]]) -> Row:
     scored = [entry for entry in scores if entry[2].status != INFRA_FAILURE]
     if not scored:
-        raise RuntimeError(f"{name}: every search failed; see the search worker's log")
+        raise EvaluationError(f"{name}: every search failed; see the search worker's log")
     by_seed: dict[int, list[float]] = defaultdict(list)
     by_kind: dict[str, list[float]] = defaultdict(list)
     for task, seed, score in scored:

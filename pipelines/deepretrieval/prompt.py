@@ -16,11 +16,11 @@ SYSTEM_FULL = (
     "answer."
 )
 INSTRUCTION_FULL = """\
-You are a clinical specialist preparing a literature search. Turn the information need below into a \
-search query for {engine} that finds as many of the relevant publications as possible.
+You are a clinical specialist preparing a literature search. Turn the information need below into \
+a search query for {engine} that finds as many of the relevant publications as possible.
 {pico}Combine terms with AND and OR and group them with parentheses.
-Write your reasoning inside <think></think>. Then write the final query inside <answer></answer> as a \
-JSON object: {{"query": "..."}}"""
+Write your reasoning inside <think></think>. Then write the final query inside <answer></answer> \
+as a JSON object: {{"query": "..."}}"""
 PICO_EXPLAINED = """\
 The need is given by its PICO fields: P is the patient, problem or population, I the intervention, \
 C the comparison and O the outcome.
@@ -52,21 +52,25 @@ def messages(need: Pico | str, style: str, engine: str = "PubMed") -> list[dict[
     ]
 
 
-class PromptTooLongError(ValueError):
+class PromptError(ValueError):
+    """A need or a tokenizer that no prompt can be made with."""
+
+
+class PromptTooLongError(PromptError):
     """A prompt over the configured length; it is never cut silently."""
 
 
 class Prompter:
     """Turns needs into prompt token ids with one tokenizer.
 
-    Raises `ValueError` when the tokenizer has no chat template.
+    Raises `PromptError` when the tokenizer has no chat template.
     """
 
     def __init__(
         self, tokenizer: Any, *, style: str = "full", open_think: bool = True, max_tokens: int = 500
     ) -> None:
         if not getattr(tokenizer, "chat_template", None):
-            raise ValueError(
+            raise PromptError(
                 f"the tokenizer of {tokenizer.name_or_path!r} has no chat template; "
                 "use an instruction-tuned model"
             )

@@ -7,7 +7,6 @@ nothing at all: its rollout is not scored.
 
 import math
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from actors.search.types import InfraFailure, QueryError, SearchOutcome
@@ -25,57 +24,57 @@ OK, FORMAT_ERROR, QUERY_ERROR, INFRA_FAILURE = (
 )
 
 
-def recall(ids: Sequence[str], relevant: AbstractSet[str]) -> float:
+def recall(ids: Sequence[str], relevant: frozenset[str]) -> float:
     """Share of the relevant records among the hits; `relevant` must not be empty."""
     return len(relevant.intersection(ids)) / len(relevant)
 
 
-def precision(ids: Sequence[str], relevant: AbstractSet[str]) -> float:
+def precision(ids: Sequence[str], relevant: frozenset[str]) -> float:
     """Share of the hits that are relevant; 0 without hits."""
     return len(relevant.intersection(ids)) / len(ids) if ids else 0.0
 
 
-def f1(ids: Sequence[str], relevant: AbstractSet[str]) -> float:
+def f1(ids: Sequence[str], relevant: frozenset[str]) -> float:
     """Harmonic mean of precision and recall."""
     found = len(relevant.intersection(ids))
     return 2 * found / (len(ids) + len(relevant)) if found else 0.0
 
 
-def ndcg(ids: Sequence[str], relevant: AbstractSet[str], depth: int = 10) -> float:
+def ndcg(ids: Sequence[str], relevant: frozenset[str], depth: int = 10) -> float:
     """NDCG with binary gains at `depth`."""
     gain = sum(1 / math.log2(i + 2) for i, hit in enumerate(ids[:depth]) if hit in relevant)
     ideal = sum(1 / math.log2(i + 2) for i in range(min(depth, len(relevant))))
     return gain / ideal
 
 
-def first_rank(ids: Sequence[str], relevant: AbstractSet[str]) -> int | None:
+def first_rank(ids: Sequence[str], relevant: frozenset[str]) -> int | None:
     """1-based rank of the first relevant hit."""
     return next((i for i, hit in enumerate(ids, start=1) if hit in relevant), None)
 
 
-def _recall_tiers(ids: Sequence[str], relevant: AbstractSet[str]) -> float:
+def _recall_tiers(ids: Sequence[str], relevant: frozenset[str]) -> float:
     value = recall(ids, relevant)
     return next((score for least, score in RECALL_TIERS if value >= least), MISS)
 
 
-def _rank_tiers(ids: Sequence[str], relevant: AbstractSet[str]) -> float:
+def _rank_tiers(ids: Sequence[str], relevant: frozenset[str]) -> float:
     rank = first_rank(ids, relevant)
     if rank is None:
         return MISS
     return next((score for most, score in RANK_TIERS if rank <= most), MISS)
 
 
-def _ndcg_or_zero(ids: Sequence[str], relevant: AbstractSet[str]) -> float:
+def _ndcg_or_zero(ids: Sequence[str], relevant: frozenset[str]) -> float:
     value = ndcg(ids, relevant)
     return 0.1 + value if value > 0 else 0.0
 
 
-def _scaled(measure: Callable[[Sequence[str], AbstractSet[str]], float]) -> Callable[..., float]:
+def _scaled(measure: Callable[[Sequence[str], frozenset[str]], float]) -> Callable[..., float]:
     """5 x the measure, and the paper's -3.5 where nothing relevant was found."""
     return lambda ids, relevant: 5 * value if (value := measure(ids, relevant)) > 0 else MISS
 
 
-SHAPES: dict[str, Callable[[Sequence[str], AbstractSet[str]], float]] = {
+SHAPES: dict[str, Callable[[Sequence[str], frozenset[str]], float]] = {
     "recall-tiers": _recall_tiers,
     "rank-tiers": _rank_tiers,
     "ndcg": _ndcg_or_zero,
@@ -110,7 +109,7 @@ class Reward:
         self,
         answer: Answer | FormatError,
         outcome: SearchOutcome | None,
-        relevant: AbstractSet[str],
+        relevant: frozenset[str],
     ) -> Score:
         """Scores one rollout; `outcome` is None exactly when the answer is malformed."""
         if isinstance(answer, FormatError):

