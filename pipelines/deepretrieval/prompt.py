@@ -35,8 +35,12 @@ INSTRUCTION_SHORT = (
 def need_lines(need: Pico | str) -> str:
     """The need as the prompt shows it: one line a PICO field, or one `Question:` line."""
     if isinstance(need, str):
-        return f"Question: {need}"
-    return "\n".join(f"{letter}: {text}" for letter, text in need.items())
+        return f"Question: {_one_line(need)}"
+    return "\n".join(f"{letter}: {_one_line(text)}" for letter, text in need.items())
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def messages(need: Pico | str, style: str, engine: str = "PubMed") -> list[dict[str, str]]:

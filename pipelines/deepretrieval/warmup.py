@@ -11,19 +11,21 @@ import random
 import re
 from collections.abc import Sequence
 
+from actors.search.pubmed.terms import STOP_WORDS
+from actors.search.text import fold
 from pipelines.data.task import Pico, Task
 from pipelines.deepretrieval.answer import CLOSE_ANSWER, CLOSE_THINK, OPEN_ANSWER
 from pipelines.deepretrieval.prompt import OPEN_THINK
 
 _WORD = re.compile(r"[^\W_]+")
-_FUNCTION_WORDS = frozenset("a an and by for from in of on or the to with without".split())
+_FUNCTION_WORDS = STOP_WORDS | {"or"}  # PubMed passes over stop words: alone, they are no query
 _SHORTEST_STEM = 4  # PubMed's own limit for truncation
 
 
 def content_words(text: str) -> list[str]:
     """Lower-case words of a text without function words, repeats dropped, in order."""
     words = (word.lower() for word in _WORD.findall(text))
-    return list(dict.fromkeys(word for word in words if word not in _FUNCTION_WORDS))
+    return list(dict.fromkeys(word for word in words if fold(word) not in _FUNCTION_WORDS))
 
 
 def sides(need: Pico | str) -> list[tuple[str, list[str]]]:
