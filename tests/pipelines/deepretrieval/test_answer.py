@@ -58,6 +58,8 @@ def test_thinking_may_be_empty_or_mention_the_answer_tags(thinking):
         (THINK + '{"query": "a"}</answer>', "exactly one"),
         (answered('{"query": "a"}') + '<answer>{"query": "b"}</answer>', "exactly one"),
         (answered('<answer>{"query": "a"}</answer>'), "exactly one"),
+        (answered('{"query": "a <answer>"}'), "exactly one"),
+        (answered('{"query": "a"}') + "</answer>", "exactly one"),
         ('<think><answer>{"query": "a"}</answer></think>', "exactly one"),
         (THINK + '</answer>{"query": "a"}<answer>', "before"),
     ],

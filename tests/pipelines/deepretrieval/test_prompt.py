@@ -1,5 +1,5 @@
 import pytest
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from pipelines.data.task import Pico
@@ -25,6 +25,10 @@ def tokenizer(template=TEMPLATE):
     inner = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
+    inner.add_special_tokens(["<s>"])
+    inner.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", inner.token_to_id("<s>"))]
+    )
     return PreTrainedTokenizerFast(
         tokenizer_object=inner, chat_template=template, bos_token="<s>", name_or_path="tiny"
     )
@@ -82,6 +86,7 @@ def test_ids_are_the_chat_template_and_nothing_else(style, need):
 
 def test_encode_adds_no_special_tokens():
     prompter = Prompter(tokenizer())
+    assert len(prompter.tokenizer("abc")["input_ids"]) == 4
     assert len(prompter.encode("abc")) == 3
     assert prompter.tokenizer.decode(prompter.encode("b\u00e9ta")) == "b\u00e9ta"
 

@@ -113,6 +113,12 @@ def test_a_plan_says_what_its_query_does():
 STEMS = ("warf", "warfa", "warfar", "warfari")
 
 
+def test_letters_with_accents_are_written_as_they_are():
+    task = Task("t", "Sjögren", frozenset("1"))
+    seen = {text for _, text in demonstrations([task], 50, "0", open_think=True)}
+    assert 'Q one word.</think><answer>{"query": "sjögren"}</answer>' in seen
+
+
 def test_demonstrations_are_a_function_of_the_seed():
     tasks = [replace(TASK, id=str(n)) for n in range(5)]
     one = demonstrations(tasks, 20, "7/warmup/1", open_think=True)
