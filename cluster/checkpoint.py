@@ -10,12 +10,13 @@ import logging
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster.failures import CheckpointError
+from cluster.failures import CheckpointError, cause_of
 
 log = logging.getLogger(__name__)
 
@@ -53,10 +54,10 @@ class CheckpointStore:
         JSON. Raises `CheckpointError` (disk full, a writer that failed) and leaves no trace then;
         a checkpoint of the same step is replaced."""
         home = self._folder / f"step-{step:06d}"
-        temporary = self._folder / f".tmp-{home.name}"
+        # A name of its own: a writer that was given up may still write into the last one.
+        temporary = self._folder / f".tmp-{home.name}-{time.monotonic_ns()}"
         old = self._folder / f".old-{home.name}"
         try:
-            shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir()
             write(temporary)
             (temporary / _STATE).write_text(json.dumps(dict(state)), encoding="utf-8")
@@ -71,7 +72,8 @@ class CheckpointStore:
             shutil.rmtree(temporary, ignore_errors=True)
             if not isinstance(error, Exception):
                 raise
-            raise CheckpointError(f"checkpoint of step {step} was not written: {error}") from error
+            why = cause_of(error)
+            raise CheckpointError(f"checkpoint of step {step} was not written: {why}") from error
         shutil.rmtree(old, ignore_errors=True)
         self._prune()
         return Checkpoint(step, home, dict(state))
@@ -104,13 +106,23 @@ class CheckpointStore:
     def offer_best(self, step: int, metric: str, value: float) -> bool:
         """Marks `step` as the best if `value` is above that of the best so far. The best is never
         pruned."""
-        best = self._best()
-        if best is not None and best["metric"] == metric and value <= best["value"]:
+        if not self.would_be_best(metric, value):
             return False
         temporary = self._folder / f"{_BEST}.tmp"
         temporary.write_text(json.dumps({"step": step, "metric": metric, "value": value}))
         temporary.replace(self._folder / _BEST)
         return True
+
+    def would_be_best(self, metric: str, value: float) -> bool:
+        """True if `value` is above that of the best so far. Save a step before it is offered."""
+        best = self._best()
+        return best is None or best["metric"] != metric or value > best["value"]
+
+    def rewind(self, step: int) -> None:
+        """Forgets a best of after `step`: the run goes on from there and will do it again."""
+        best = self._best()
+        if best is not None and best["step"] > step:
+            (self._folder / _BEST).unlink()
 
     def best(self) -> Checkpoint | None:
         """The best checkpoint, if one was marked and is whole."""
@@ -126,6 +138,8 @@ class CheckpointStore:
     def _best(self) -> dict[str, Any] | None:
         try:
             best = json.loads((self._folder / _BEST).read_text(encoding="utf-8"))
+            if int(best["step"]) not in self.steps():
+                return None
             return {"step": int(best["step"]), "metric": best["metric"], "value": best["value"]}
         except (OSError, ValueError, KeyError, TypeError):
             return None

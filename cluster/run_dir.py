@@ -16,6 +16,8 @@ from cluster.failures import RunDirError
 
 CONFIG, METRICS, LOCK = "config.yaml", "metrics.jsonl", "run.lock"
 FOLDERS = ("samples", "checkpoints", "plots")
+OWNED = (CONFIG, METRICS, *FOLDERS, "evaluations.json", "report.md", "wandb.json", "wandb", "model")
+"""All that a run writes. Nothing else in the folder is ever removed."""
 MAY_CHANGE = ("run_dir", "train.steps", "train.max_minutes", "tracking.", "cluster.")
 """What a resumed run may set otherwise: it changes where and how long, not what is computed."""
 
@@ -125,7 +127,7 @@ def differing_keys(before: str, now: str) -> list[str]:
 def _prepare(path: Path, config_yaml: str, resume: bool, overwrite: bool) -> None:
     config = path / CONFIG
     others = [entry.name for entry in path.iterdir() if entry.name != LOCK]
-    if config.exists() and resume:
+    if config.exists() and resume and _started(path):
         changed = differing_keys(config.read_text(encoding="utf-8"), config_yaml)
         if changed:
             raise RunDirError(
@@ -133,12 +135,12 @@ def _prepare(path: Path, config_yaml: str, resume: bool, overwrite: bool) -> Non
             )
         _drop_half_line(path / METRICS)
     elif config.exists() and overwrite:
-        for name in (CONFIG, METRICS, *FOLDERS):
+        for name in OWNED:
             entry = path / name
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink(missing_ok=True)
-    elif config.exists():
+    elif config.exists() and _started(path):
         raise RunDirError(f"{path} already holds a run; resume it, or name another folder")
-    elif others:
+    elif others and not config.exists():
         raise RunDirError(f"{path} is not a run folder and is not empty: {sorted(others)[:5]}")
     for name in FOLDERS:
         (path / name).mkdir(exist_ok=True)
@@ -146,6 +148,13 @@ def _prepare(path: Path, config_yaml: str, resume: bool, overwrite: bool) -> Non
     temporary = config.with_suffix(".tmp")
     temporary.write_text(config_yaml, encoding="utf-8")
     temporary.replace(config)
+
+
+def _started(path: Path) -> bool:
+    """False for a run that ended (say, in a missing file) before it recorded anything."""
+    metrics = path / METRICS
+    recorded = metrics.exists() and metrics.stat().st_size > 0
+    return recorded or any((path / "checkpoints").glob("step-*"))
 
 
 def _lock(path: Path) -> TextIO:

@@ -4,11 +4,21 @@ from dataclasses import dataclass, field
 
 from omegaconf import MISSING
 
+INDEX_FIELDS = (
+    "title", "abstract", "authors", "journal", "publication_types", "mesh", "chemicals",
+    "keywords", "languages",
+)  # fmt: skip
+LOWEST_TEMPERATURE = 0.01
+
 
 def _one_of(section: str, name: str, value: str, allowed: tuple[str, ...]) -> list[str]:
     if value in allowed:
         return []
     return [f"{section}.{name}: {value!r} is not one of {', '.join(allowed)}"]
+
+
+def _above(section: str, name: str, value: float, bound: float) -> list[str]:
+    return [] if value > bound else [f"{section}.{name}: {value} is not above {bound}"]
 
 
 def _at_least(section: str, name: str, value: float, least: float) -> list[str]:
@@ -83,6 +93,8 @@ class SearchConfig:
             *_at_least("search", "k", self.k, 1),
             *_one_of("search", "order", self.order, ("recent", "relevance")),
             *_at_least("search", "workers", self.workers, 1),
+            *_above("search", "timeout_s", self.timeout_s, 0),
+            *(p for name in self.fields for p in _one_of("search", "fields", name, INDEX_FIELDS)),
         ]
 
 
@@ -118,6 +130,12 @@ class RolloutConfig:
             *_one_of("rollout", "dtype", self.dtype, ("float32", "bfloat16")),
             *_at_least("rollout", "workers", self.workers, 1),
             *_at_least("rollout", "max_new_tokens", self.max_new_tokens, 8),
+            *_at_least("rollout", "max_prompt_tokens", self.max_prompt_tokens, 8),
+            *_at_least("rollout", "temperature", self.temperature, LOWEST_TEMPERATURE),
+            *_above("rollout", "cpus", self.cpus, 0),
+            *_at_least("rollout", "gpus", self.gpus, 0),
+            *_above("rollout", "timeout_s", self.timeout_s, 0),
+            *_at_least("rollout", "check_sync_every", self.check_sync_every, 0),
         ]
 
 
@@ -188,6 +206,8 @@ class LearnerConfig:
     """Compute the prompt of a group once for all its completions."""
     is_clip: float = 2.0
     """Cap of the truncated importance weight between rollout engine and learner (0 = off)."""
+    timeout_s: float = 3600.0
+    """A call of the learner that takes longer ends the run."""
     loss_aggregation: str = "token"
     """`token` (mean over all live tokens) or `sequence` (mean over sequences of token means)."""
     cpus: float = 2.0
@@ -195,7 +215,7 @@ class LearnerConfig:
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
-        return [
+        out = [
             *_one_of("learner", "algorithm", self.algorithm, ("ppo", "grpo", "rloo", "reinforce")),
             *_one_of("learner", "kl_estimator", self.kl_estimator, ("k1", "k2", "k3")),
             *_one_of("learner", "kl_place", self.kl_place, ("reward", "loss")),
@@ -203,7 +223,22 @@ class LearnerConfig:
             *_at_least("learner", "epochs_per_step", self.epochs_per_step, 1),
             *_at_least("learner", "minibatches", self.minibatches, 1),
             *_at_least("learner", "micro_batch_tokens", self.micro_batch_tokens, 1),
+            *_above("learner", "lr", self.lr, 0),
+            *_above("learner", "critic_lr", self.critic_lr, 0),
+            *_above("learner", "clip", self.clip, 0),
+            *_above("learner", "max_grad_norm", self.max_grad_norm, 0),
+            *_at_least("learner", "kl_coef", self.kl_coef, 0),
+            *_at_least("learner", "is_clip", self.is_clip, 0),
+            *_above("learner", "cpus", self.cpus, 0),
+            *_at_least("learner", "gpus", self.gpus, 0),
+            *_above("learner", "timeout_s", self.timeout_s, 0),
         ]
+        if self.kl_coef > 0 and (self.kl_place, self.kl_estimator) == ("loss", "k1"):
+            out.append(
+                "learner.kl_estimator: k1 in the loss has a gradient of zero on average; "
+                "use k2 or k3, or kl_place=reward"
+            )
+        return out
 
 
 @dataclass(frozen=True)
@@ -218,7 +253,11 @@ class WarmupConfig:
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
-        return _at_least("warmup", "steps", self.steps, 0)
+        return [
+            *_at_least("warmup", "steps", self.steps, 0),
+            *_at_least("warmup", "batch", self.batch, 1),
+            *_above("warmup", "lr", self.lr, 0),
+        ]
 
 
 @dataclass(frozen=True)
@@ -250,6 +289,11 @@ class TrainConfig:
             *_at_least("train", "tasks_per_step", self.tasks_per_step, 1),
             *_at_least("train", "samples_per_task", self.samples_per_task, 1),
             *_at_least("train", "keep_last", self.keep_last, 1),
+            *_at_least("train", "eval_every", self.eval_every, 0),
+            *_at_least("train", "eval_samples", self.eval_samples, 1),
+            *_at_least("train", "final_eval_samples", self.final_eval_samples, 1),
+            *_at_least("train", "checkpoint_every", self.checkpoint_every, 0),
+            *_at_least("train", "eval_temperature", self.eval_temperature, 0),
         ]
 
 

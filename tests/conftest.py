@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import ray
 
+from tests.tiny import write_model
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -23,3 +25,9 @@ def ray_local() -> Iterator[None]:
     )
     yield
     ray.shutdown()
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder that every engine loads in no time."""
+    return write_model(tmp_path_factory.mktemp("model") / "tiny")

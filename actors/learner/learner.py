@@ -55,7 +55,9 @@ class Learner:
         if threads:
             torch.set_num_threads(threads)
         torch.manual_seed(seed)
-        gpu = config.gpus > 0 and torch.cuda.is_available()
+        gpu = config.gpus > 0
+        if gpu and not torch.cuda.is_available():
+            raise RuntimeError(f"learner.gpus is {config.gpus:g}, but torch finds no CUDA device")
         self.device = torch.device("cuda" if gpu else "cpu")
         self.model_path, self.model_config, self.config = model_path, model, config
         self.temperature = temperature

@@ -1,5 +1,6 @@
 """The learner as a Ray actor: `ray.remote(LearnerWorker)` with the CPUs and GPUs it may use."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ class LearnerWorker:
         # The reservation may be a fraction where roles take turns on the same cores.
         threads = max(1, int(config.cpus))
         self.learner = Learner(model_path, model, config, temperature, seed, threads)
+        self._busy_s = 0.0
 
     def ping(self) -> int:
         """The policy version: answers as soon as the model is loaded."""
@@ -31,7 +33,14 @@ class LearnerWorker:
 
     def update(self, samples: Sequence[Sample]) -> dict[str, float]:
         """See `Learner.update`."""
-        return self.learner.update(samples)
+        started = time.perf_counter()
+        metrics = self.learner.update(samples)
+        self._busy_s += time.perf_counter() - started
+        return metrics
+
+    def busy_s(self) -> float:
+        """Seconds spent in `update` and `weights` so far."""
+        return self._busy_s
 
     def imitate(self, demos: Sequence[Demonstration], lr: float) -> dict[str, float]:
         """See `Learner.imitate`."""
@@ -43,7 +52,10 @@ class LearnerWorker:
 
     def weights(self, dtype: torch.dtype = torch.bfloat16) -> dict[str, torch.Tensor]:
         """See `Learner.weights`."""
-        return self.learner.weights(dtype)
+        started = time.perf_counter()
+        weights = self.learner.weights(dtype)
+        self._busy_s += time.perf_counter() - started
+        return weights
 
     def token_logprobs(
         self, prompt_ids: Sequence[int], completion_ids: Sequence[int]

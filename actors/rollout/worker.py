@@ -1,6 +1,7 @@
 """The rollout worker: a thin Ray shell around one engine."""
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ class RolloutWorker:
 
     def __init__(self, kind: str, model: str, options: dict[str, Any]) -> None:
         self._engine = make_engine(kind, model, **options)
+        self._busy_s = 0.0
 
     def ping(self) -> int:
         """The process id, once the model is loaded."""
@@ -40,11 +42,24 @@ class RolloutWorker:
         self, requests: Sequence[GenerationRequest], sampling: Sampling
     ) -> Iterator[tuple[str, Completion]]:
         """Streams (key, completion) as each one finishes."""
-        yield from self._engine.generate(requests, sampling)
+        stream = self._engine.generate(requests, sampling)
+        while True:
+            started = time.perf_counter()
+            answer = next(stream, None)
+            self._busy_s += time.perf_counter() - started
+            if answer is None:
+                return
+            yield answer
+
+    def busy_s(self) -> float:
+        """Seconds spent in the engine's `generate` and `update_weights` so far."""
+        return self._busy_s
 
     def update_weights(self, weights: dict[str, torch.Tensor], version: int) -> int:
         """Puts new weights in force and returns their version."""
+        started = time.perf_counter()
         self._engine.update_weights(weights.items(), version)
+        self._busy_s += time.perf_counter() - started
         return self._engine.policy_version
 
     def token_logprobs(

@@ -8,6 +8,8 @@ from typing import Any
 
 import ray
 import torch
+from ray.util.placement_group import remove_placement_group
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from actors.learner.worker import LearnerWorker
 from actors.rollout.types import Sampling
@@ -20,6 +22,7 @@ from cluster.preflight import (
     node_resources,
     node_versions,
     own_versions,
+    place,
     require,
     resource_problems,
     version_problems,
@@ -56,17 +59,17 @@ class App:
     learner: Any
     collector: Collector
     weights: _Weights = field(default_factory=_Weights)
-    syncs: int = 0
 
     def learn(self, method: str, *args: Any) -> Any:
-        """Calls the learner and waits."""
-        return ray.get(getattr(self.learner, method).remote(*args))
+        """Calls the learner and waits, `learner.timeout_s` at most."""
+        call = getattr(self.learner, method).remote(*args)
+        return ray.get(call, timeout=self.config.learner.timeout_s)
 
     def sync(self, witness: Rollout | None = None) -> dict[str, float]:
         """Gives the learner's weights to every rollout worker: all of them, or an error.
 
-        `witness` is a rollout whose log-probabilities both sides are asked for, on the first syncs
-        and then every `rollout.check_sync_every`. Raises `SyncError` when they differ.
+        `witness` is a rollout whose log-probabilities both sides are then asked for. Raises
+        `SyncError` when they differ by more than rounding.
         """
         dtype = getattr(torch, self.config.rollout.dtype)
         ref = self.learner.weights.remote(dtype)
@@ -77,24 +80,22 @@ class App:
         versions = self.rollout.broadcast("update_weights", ref, version, timeout_s=timeout)
         if set(versions) != {version}:
             raise SyncError(f"weights {version} were sent, the workers have {versions}")
-        self.syncs += 1
-        every = self.config.rollout.check_sync_every
-        due = self.syncs <= SYNCS_ALWAYS_CHECKED or (every and self.syncs % every == 0)
-        return self._check(witness) if due and witness is not None else {}
+        return {} if witness is None else self._check(witness)
 
     def _check(self, witness: Rollout) -> dict[str, float]:
         ids = witness.prompt_ids, witness.completion.token_ids
         ours = torch.tensor(self.learn("token_logprobs", *ids))
-        worst = 0.0
-        for theirs in self.rollout.broadcast("token_logprobs", *ids):
-            worst = max(worst, float((ours - torch.tensor(theirs)).abs().mean()))
+        answers = self.rollout.broadcast("token_logprobs", *ids)
+        gaps = [float((ours - torch.tensor(theirs)).abs().mean()) for theirs in answers]
         allowed = MEAN_GAP[self.config.rollout.dtype]
-        if not worst <= allowed:
-            raise SyncError(
-                f"after weight sync {self.syncs} the rollout engine's log-probabilities differ "
-                f"from the learner's by {worst:.3f} on average (rounding is at most {allowed})"
-            )
-        return {"sync/logprob_gap": worst}
+        for gap in gaps:
+            if not gap <= allowed:  # not a number fails, too
+                raise SyncError(
+                    f"with weights {self.weights.version} a rollout engine's log-probabilities "
+                    f"differ from the learner's by {gap:.3f} on average; rounding is {allowed} "
+                    "at most"
+                )
+        return {"sync/logprob_gap": max(gaps)}
 
 
 @contextmanager
@@ -104,15 +105,21 @@ def app(config: RewriterConfig, model: str, index: Path, *, learning: bool = Tru
     Without `learning` there is no learner. Raises `PreflightError`, wanted against had, before
     anything is started.
     """
-    cpus = check_resources(config, learning=learning)
+    roles = check_resources(config, learning=learning)
     with ExitStack() as stack:
-        search = stack.enter_context(_search_fleet(config, index, cpus["search"]))
+        group = place([roles[name] for name in roles], timeout_s=config.cluster.placement_timeout_s)
+        stack.callback(remove_placement_group, group)
+        places = {
+            name: PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=i)
+            for i, name in enumerate(roles)
+        }
+        search = stack.enter_context(_search_fleet(config, index, roles, places))
         learner = None
         if learning:
-            learner = _learner(config, model, cpus["learner"])
+            learner = _learner(config, model, roles, places)
             stack.callback(ray.kill, learner)
         weights = _Weights()
-        rollout = stack.enter_context(_rollout_fleet(config, model, cpus["rollout"], weights))
+        rollout = stack.enter_context(_rollout_fleet(config, model, roles, places, weights))
         if learner is not None:
             ray.get(learner.ping.remote(), timeout=config.cluster.actor_start_timeout_s)
         collector = Collector(
@@ -132,33 +139,41 @@ def app(config: RewriterConfig, model: str, index: Path, *, learning: bool = Tru
         yield App(config, rollout, search, learner, collector, weights)
 
 
-def check_resources(config: RewriterConfig, *, learning: bool = True) -> dict[str, float]:
-    """Cores that one actor of each role reserves; roles that do not fit side by side take turns.
+def check_resources(
+    config: RewriterConfig, *, learning: bool = True
+) -> dict[str, dict[str, float]]:
+    """What each actor reserves, by its name; roles that do not fit side by side take turns.
 
-    Raises `PreflightError` for versions that differ and for GPUs that are not there.
+    Raises `PreflightError` for versions that differ and for resources that are not there.
     """
     nodes = node_resources()
     had = sum(node.get("CPU", 0.0) for node in nodes)
-    wanted = {
-        **{f"rollout{i}": config.rollout.cpus for i in range(config.rollout.workers)},
-        **{f"search{i}": 1.0 for i in range(config.search.workers)},
-    }
-    gpus = config.rollout.gpus * config.rollout.workers
+    wanted = {f"rollout-{i}": config.rollout.cpus for i in range(config.rollout.workers)}
+    wanted |= {f"search-{i}": 1.0 for i in range(config.search.workers)}
+    gpus = {f"rollout-{i}": config.rollout.gpus for i in range(config.rollout.workers)}
     if learning:
         wanted["learner"] = config.learner.cpus
-        gpus += config.learner.gpus
-    given = colocated_cpus(had, wanted)
-    bundles = {"rollout": {"CPU": given["rollout0"], "GPU": config.rollout.gpus}}
-    if learning:
-        bundles["learner"] = {"CPU": given["learner"], "GPU": config.learner.gpus}
-    require(
-        resource_problems(Needs(cpus=sum(given.values()), gpus=gpus, bundles=bundles), nodes),
-        version_problems(own_versions(), node_versions()),
+        gpus["learner"] = config.learner.gpus
+    roles = {
+        name: {"CPU": cpus} | ({"GPU": gpus[name]} if gpus.get(name) else {})
+        for name, cpus in colocated_cpus(had, wanted).items()
+    }
+    needs = Needs(
+        cpus=sum(role["CPU"] for role in roles.values()), gpus=sum(gpus.values()), bundles=roles
     )
+    require(resource_problems(needs, nodes), version_problems(own_versions(), node_versions()))
+    return roles
+
+
+def _placed(
+    name: str, roles: dict[str, dict[str, float]], places: dict[str, Any], threads: float
+) -> dict[str, Any]:
+    """Options of the actor `name`: its reservation, its place and its threads."""
     return {
-        "rollout": given["rollout0"],
-        "search": given["search0"],
-        "learner": given.get("learner", 0.0),
+        "num_cpus": roles[name]["CPU"],
+        "num_gpus": roles[name].get("GPU", 0),
+        "scheduling_strategy": places[name],
+        "runtime_env": _environment(threads),
     }
 
 
@@ -168,11 +183,16 @@ def _environment(threads: float) -> dict[str, Any]:
     return {"env_vars": {"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}}
 
 
-def _search_fleet(config: RewriterConfig, index: Path, cpus: float) -> Fleet:
+def _search_fleet(
+    config: RewriterConfig,
+    index: Path,
+    roles: dict[str, dict[str, float]],
+    places: dict[str, Any],
+) -> Fleet:
     actor = ray.remote(SearchWorker)
     return Fleet(
         "search",
-        lambda _: actor.options(num_cpus=cpus, runtime_env=_environment(1)).remote(str(index)),
+        lambda i: actor.options(**_placed(f"search-{i}", roles, places, 1)).remote(str(index)),
         config.search.workers,
         max_restarts=config.cluster.max_restarts,
         start_timeout_s=config.cluster.actor_start_timeout_s,
@@ -180,18 +200,24 @@ def _search_fleet(config: RewriterConfig, index: Path, cpus: float) -> Fleet:
     )
 
 
-def _learner(config: RewriterConfig, model: str, cpus: float) -> Any:
+def _learner(
+    config: RewriterConfig, model: str, roles: dict[str, dict[str, float]], places: dict[str, Any]
+) -> Any:
     actor = ray.remote(LearnerWorker).options(
-        num_cpus=cpus,
-        num_gpus=config.learner.gpus,
-        runtime_env=_environment(config.learner.cpus),
+        **_placed("learner", roles, places, config.learner.cpus)
     )
     return actor.remote(
         model, config.model, config.learner, config.rollout.temperature, config.train.seed
     )
 
 
-def _rollout_fleet(config: RewriterConfig, model: str, cpus: float, weights: _Weights) -> Fleet:
+def _rollout_fleet(
+    config: RewriterConfig,
+    model: str,
+    roles: dict[str, dict[str, float]],
+    places: dict[str, Any],
+    weights: _Weights,
+) -> Fleet:
     actor = ray.remote(RolloutWorker)
     options = engine_options(config)
 
@@ -202,10 +228,8 @@ def _rollout_fleet(config: RewriterConfig, model: str, cpus: float, weights: _We
 
     return Fleet(
         "rollout",
-        lambda _: actor.options(
-            num_cpus=cpus,
-            num_gpus=config.rollout.gpus,
-            runtime_env=_environment(config.rollout.cpus),
+        lambda i: actor.options(
+            **_placed(f"rollout-{i}", roles, places, config.rollout.cpus)
         ).remote(config.rollout.engine, model, options),
         config.rollout.workers,
         max_restarts=config.cluster.max_restarts,
@@ -220,10 +244,13 @@ def engine_options(config: RewriterConfig) -> dict[str, Any]:
     r = config.rollout
     options: dict[str, Any] = {
         "dtype": r.dtype,
-        "max_model_len": r.max_prompt_tokens + r.max_new_tokens,
+        # One more: a whole sample must fit as a prompt, when its log-probabilities are asked for.
+        "max_model_len": r.max_prompt_tokens + r.max_new_tokens + 1,
         "threads": max(1, int(r.cpus)),
     }
-    if r.engine == "vllm":
+    if r.engine == "transformers":
+        options["device"] = "cuda" if r.gpus else "cpu"
+    else:
         options |= {
             "kv_cache_gib": r.kv_cache_gib,
             "gpu_memory_utilization": r.gpu_memory_utilization,

@@ -52,6 +52,7 @@ class Row:
     tasks: int
     seeds: int
     infra_failures: int = 0
+    step: int = 0
     by_kind: dict[str, float] = field(default_factory=dict)
 
 
@@ -72,6 +73,15 @@ class Evaluations:
     def put(self, row: Row) -> None:
         """Adds or replaces a row and writes the file whole."""
         self.rows[row.name] = row
+        self._write()
+
+    def rewind(self, step: int) -> None:
+        """Drops the rows of later steps; the run goes on from `step` (-1: from nothing)."""
+        for name in [name for name, row in self.rows.items() if row.step > step]:
+            del self.rows[name]
+        self._write()
+
+    def _write(self) -> None:
         temporary = self.path.with_suffix(".tmp")
         temporary.write_text(
             json.dumps([asdict(r) for r in self.rows.values()], indent=1), encoding="utf-8"
@@ -127,9 +137,9 @@ def evaluate(config: RewriterConfig, reporter: Reporter) -> dict[str, Row]:
     return {row.name: row for row in rows}
 
 
-def policy_row(name: str, rollouts: Sequence[Rollout]) -> Row:
+def policy_row(name: str, rollouts: Sequence[Rollout], step: int = 0) -> Row:
     """The row of a model, from its rollouts of one or more sampling seeds."""
-    return _row(name, [(r.task, r.index, r.score) for r in rollouts])
+    return _row(name, [(r.task, r.index, r.score) for r in rollouts], step)
 
 
 def baseline_rows(app: App, config: RewriterConfig, tasks: Sequence[Task]) -> list[Row]:
@@ -189,7 +199,7 @@ def query_row(
     return _row(name, scores)
 
 
-def _row(name: str, scores: Sequence[tuple[Task, int, Score]]) -> Row:
+def _row(name: str, scores: Sequence[tuple[Task, int, Score]], step: int = 0) -> Row:
     scored = [entry for entry in scores if entry[2].status != INFRA_FAILURE]
     if not scored:
         raise EvaluationError(f"{name}: every search failed; see the search worker's log")
@@ -209,6 +219,7 @@ def _row(name: str, scores: Sequence[tuple[Task, int, Score]]) -> Row:
         tasks=len({task.id for task, _, _ in scored}),
         seeds=len(means),
         infra_failures=len(scores) - len(scored),
+        step=step,
         by_kind={kind: statistics.fmean(values) for kind, values in sorted(by_kind.items())},
     )
 

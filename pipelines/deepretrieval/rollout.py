@@ -1,6 +1,7 @@
 """One rollout of the rewriter, how it is asked for, and what a batch of them amounts to."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -78,20 +79,21 @@ def asks(
     seed: int,
     purpose: str,
 ) -> list[Ask]:
-    """`samples` requests for every task, those of one task side by side."""
-    return [
-        Ask(
-            task,
-            index,
-            GenerationRequest(
-                key=f"{position}/{index}",
+    """`samples` requests for every task, those of one task side by side. A task that comes again
+    has its samples numbered on, so that no two requests draw alike."""
+    asked: list[Ask] = []
+    seen: Counter[str] = Counter()
+    for task, prompt in zip(tasks, prompts, strict=True):
+        first = seen[task.id]
+        seen[task.id] += samples
+        for index in range(first, first + samples):
+            request = GenerationRequest(
+                key=f"{task.id}/{index}",
                 prompt_ids=prompt,
                 seed=seed_of(seed, purpose, task.id, index),
-            ),
-        )
-        for position, (task, prompt) in enumerate(zip(tasks, prompts, strict=True))
-        for index in range(samples)
-    ]
+            )
+            asked.append(Ask(task, index, request))
+    return asked
 
 
 def summary(rollouts: Sequence[Rollout]) -> dict[str, float]:

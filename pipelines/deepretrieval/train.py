@@ -17,17 +17,17 @@ import ray
 
 from actors.learner.types import Demonstration
 from cluster.checkpoint import Checkpoint, CheckpointStore
-from cluster.failures import CheckpointError
 from cluster.preflight import disk_problems, require
-from cluster.run_dir import RunDir
+from cluster.run_dir import RunDir, read_jsonl
 from cluster.session import session
 from cluster.tracking import JsonlTracker, Trackers, WandbTracker
 from configs.load import to_yaml
 from configs.schema import RewriterConfig
 from pipelines.data.task import Task
-from pipelines.deepretrieval.app import App, app
+from pipelines.deepretrieval.app import SYNCS_ALWAYS_CHECKED, App, app
 from pipelines.deepretrieval.environment import Environment, prepare
 from pipelines.deepretrieval.evaluate import (
+    PSEUDO,
     TRAINED,
     UNTRAINED,
     WARMED_UP,
@@ -125,27 +125,33 @@ class Trainer:
 
     def run(self, found: Checkpoint | None) -> None:
         """All that is left to do, from the checkpoint `found`."""
-        if found is not None:
-            self._restore(found)
         try:
+            self._restore(found)
             self._before()
             if self.done < self.warmup_steps:
                 self._warm_up()
             if self.warmup_steps and self.done == self.warmup_steps:
-                self._evaluate(WARMED_UP, full=True)
+                self._evaluate(WARMED_UP)
                 self._checkpoint()
             self._reinforce()
-        except KeyboardInterrupt:
-            self._rescue()
+            self._checkpoint()
+            self._evaluate(TRAINED)
+        except BaseException as error:
+            self._rescue(error)
             raise
-        self._evaluate(TRAINED, full=True)
-        self._checkpoint()
         self.actors.learn("export", self.run_dir.path / "model")
         self._draw()
         write_report(self.run_dir.path, self.config, self.evaluations.rows, self.environment)
 
-    def _restore(self, found: Checkpoint) -> None:
+    def _restore(self, found: Checkpoint | None) -> None:
+        step = found.step if found else -1
+        self.evaluations.rewind(step)
+        self.checkpoints.rewind(step)
+        if found is None:
+            return
         self.actors.learn("load", found.path / "learner")
+        if self.actors.learn("ping") != found.step:
+            raise TrainingError(f"checkpoint {found.path} is not of step {found.step}")
         if found.step == self.warmup_steps:
             self.actors.learn("end_warmup")
         self.actors.sync()
@@ -153,23 +159,19 @@ class Trainer:
         self.reporter.say(f"resuming after step {found.step}")
 
     def _before(self) -> None:
+        """Everything that is measured before the first step."""
+        if self.done:
+            return
         rows = self.evaluations.rows
-        if self.done == 0 and UNTRAINED not in rows:
-            self._evaluate(UNTRAINED, full=True)
-            self.evaluations.put(
-                pseudo_document_row(
-                    self.actors,
-                    self.environment,
-                    self.config,
-                    self.held_out,
-                    self.config.train.seed,
-                )
+        self._evaluate(UNTRAINED)
+        if PSEUDO not in rows:
+            pseudo = pseudo_document_row(
+                self.actors, self.environment, self.config, self.held_out, self.config.train.seed
             )
+            self.evaluations.put(pseudo)
         for row in baseline_rows(self.actors, self.config, self.held_out):
             self.evaluations.put(row)
-        if self.done == 0:
-            recalls = {f"recall/{row.name}": row.recall for row in self.evaluations.rows.values()}
-            self.trackers.log(0, recalls)
+        self.trackers.log(0, {f"recall/{row.name}": row.recall for row in rows.values()})
 
     # --- warm-up ---------------------------------------------------------------------------------
 
@@ -177,11 +179,8 @@ class Trainer:
         total = self.warmup_steps
         with self.reporter.bar("warm-up", total) as bar:
             for step in range(self.done + 1, total + 1):
-                started = time.perf_counter()
                 demos = self._demonstrations(step)
                 metrics = self._learn(step, {}, "imitate", demos, self.config.warmup.lr)
-                metrics["time/step"] = time.perf_counter() - started
-                self.trackers.log(step, metrics)
                 bar.update(step, f"loss {metrics['warmup/loss']:.2f}")
         self.actors.learn("end_warmup")
         self.actors.sync()
@@ -205,51 +204,63 @@ class Trainer:
     def _reinforce(self) -> None:
         t = self.config.train
         started = time.monotonic()
+        if self.saved == self.done and not self._measured(self.done):
+            self._due(self.done)
         with self.reporter.bar("training", t.steps) as bar:
             for step in range(self.done + 1, self.last_step + 1):
                 metrics = self._step(step)
                 at = step - self.warmup_steps
                 note = f"recall {metrics['recall/mean']:.3f}  reward {metrics['reward/mean']:+.2f}"
                 bar.update(at, note)
-                out_of_time = t.max_minutes and time.monotonic() - started > 60 * t.max_minutes
-                if out_of_time:
-                    self.reporter.say(
-                        f"stopping after {at} steps: {t.max_minutes:g} minutes are over"
-                    )
+                if t.max_minutes and time.monotonic() - started > 60 * t.max_minutes:
+                    self.reporter.say(f"stopping after {at} steps: {t.max_minutes:g} minutes")
                     return
-                if step < self.last_step:
-                    if t.eval_every and at % t.eval_every == 0:
-                        self._evaluate(f"step {at}", full=False)
-                    if t.checkpoint_every and at % t.checkpoint_every == 0:
-                        self._checkpoint()
+                self._due(step)
+
+    def _due(self, step: int) -> None:
+        """The evaluation and the checkpoint that belong to a step; the last one has its own."""
+        t, at = self.config.train, step - self.warmup_steps
+        if not 0 < at < t.steps:
+            return
+        if t.eval_every and at % t.eval_every == 0:
+            self._evaluate(f"step {at}")
+        if t.checkpoint_every and at % t.checkpoint_every == 0:
+            self._checkpoint()
 
     def _step(self, step: int) -> dict[str, float]:
         started = time.perf_counter()
         rollouts = self._rollouts(step)
-        metrics = summary(rollouts) | self.actors.collector.timings
         samples = [r.sample() for r in rollouts if r.status != INFRA_FAILURE]
         if not samples:
             raise TrainingError(f"step {step}: every search failed; see the search workers' log")
-        trained = time.perf_counter()
-        metrics = self._learn(step, metrics, "update", samples)
-        metrics["time/train"] = time.perf_counter() - trained
-        synced = time.perf_counter()
-        metrics |= self.actors.sync(witness=rollouts[0])
-        metrics["time/sync"] = time.perf_counter() - synced
-        metrics["time/step"] = time.perf_counter() - started
-        metrics["train/rl_step"] = step - self.warmup_steps
-        metrics["infra/restarts"] = self.actors.rollout.restarts + self.actors.search.restarts
-        self.trackers.log(step, metrics)
+        at = step - self.warmup_steps
         self._keep_samples(step, rollouts)
-        return metrics
+        metrics = summary(rollouts) | self.actors.collector.timings
+        metrics |= {
+            "train/rl_step": at,
+            "infra/restarts": self.actors.rollout.restarts + self.actors.search.restarts,
+        }
+        metrics = self._learn(step, metrics, "update", samples)
+        synced = time.perf_counter()
+        every = self.config.rollout.check_sync_every
+        due = at <= SYNCS_ALWAYS_CHECKED or (every and at % every == 0)
+        after = self.actors.sync(witness=rollouts[0] if due else None)
+        after["time/sync"] = time.perf_counter() - synced
+        after["time/step"] = time.perf_counter() - started
+        self.trackers.log(step, after)
+        return metrics | after
 
     def _learn(
         self, step: int, metrics: dict[str, float], method: str, *args: Any
     ) -> dict[str, float]:
-        """One step of the learner. An interruption in it finds the step in `_pending`."""
+        """One step of the learner, recorded at once. An interruption finds it in `_pending`."""
+        started = time.perf_counter()
+        self._pending = step, None, metrics
         update = getattr(self.actors.learner, method).remote(*args)
         self._pending = step, update, metrics
-        metrics = metrics | ray.get(update)
+        metrics = metrics | ray.get(update, timeout=self.config.learner.timeout_s)
+        metrics["time/train"] = time.perf_counter() - started
+        self.trackers.log(step, metrics)
         self._pending, self.done = None, step
         return metrics
 
@@ -271,10 +282,16 @@ class Trainer:
 
     # --- evaluation, checkpoints, ends -----------------------------------------------------------
 
-    def _evaluate(self, name: str, *, full: bool) -> None:
-        if name in self.evaluations.rows and name != TRAINED:
+    def _measured(self, step: int) -> bool:
+        records = read_jsonl(self.run_dir.metrics)
+        return any(r["step"] == step and "held_out/recall/mean" in r for r in records)
+
+    def _evaluate(self, name: str) -> None:
+        """Evaluates the present weights; the rows of the table are kept under their names."""
+        if name in self.evaluations.rows:
             return
         t = self.config.train
+        full = name in (UNTRAINED, WARMED_UP, TRAINED)
         with self.reporter.bar(f"evaluating: {name}", len(self.held_out)) as bar:
             rollouts = evaluate_policy(
                 self.actors,
@@ -285,40 +302,51 @@ class Trainer:
                 temperature=t.eval_temperature,
                 progress=bar.update,
             )
-        row = policy_row(name, rollouts)
+        row = policy_row(name, rollouts, step=self.done)
         self.reporter.say(
             f"{name}: Recall@{self.config.search.k} {row.recall:.3f}, "
             f"format errors {row.format_errors:.1%}, reward {row.reward:+.2f}"
         )
-        if full:
-            self.evaluations.put(row)
         measured = {f"held_out/{key}": value for key, value in summary(rollouts).items()}
         self.trackers.log(self.done, measured)
-        if self.done and self.checkpoints.offer_best(self.done, "held_out/recall/mean", row.recall):
+        if full:
+            self.evaluations.put(row)
+        if self.done and self.checkpoints.would_be_best("held_out/recall/mean", row.recall):
             self._checkpoint()
+            self.checkpoints.offer_best(self.done, "held_out/recall/mean", row.recall)
 
     def _checkpoint(self) -> None:
-        if self.done == self.saved or self.done == 0:
+        if self.done in (self.saved, 0):
             return
         self.checkpoints.save(
-            self.done,
-            lambda folder: self.actors.learn("save", folder / "learner"),
-            {"step": self.done, "seed": self.config.train.seed},
+            self.done, self._save, {"step": self.done, "seed": self.config.train.seed}
         )
         self.saved = self.done
         self._draw()
 
-    def _rescue(self) -> None:
-        """After Ctrl-C or SIGTERM: what the learner has finished is kept."""
-        if self._pending is not None:
-            step, update, metrics = self._pending
-            self.trackers.log(step, metrics | ray.get(update, timeout=UPDATE_GRACE_S))
-            self.done = step
+    def _save(self, folder: Path) -> None:
+        self.actors.learn("save", folder / "learner")
+        if not (folder / "learner" / "learner.json").exists():
+            raise TrainingError(
+                f"the learner wrote its checkpoint on another machine than the driver's: {folder}; "
+                "put run_dir on storage that all nodes share"
+            )
+
+    def _rescue(self, error: BaseException) -> None:
+        """Whatever ended the run: what the learner has finished is kept, if the learner lives."""
         try:
+            if self._pending is not None:
+                step, update, metrics = self._pending
+                version = ray.get(self.actors.learner.ping.remote(), timeout=UPDATE_GRACE_S)
+                if version == step:
+                    learned = ray.get(update, timeout=UPDATE_GRACE_S) if update else {}
+                    self.trackers.log(step, metrics | learned)
+                    self.done = step
             self._checkpoint()
-        except CheckpointError as error:
-            self.reporter.say(str(error))
-        self.reporter.say(f"stopped after step {self.done}; go on with --resume")
+        except Exception as failure:
+            self.reporter.say(f"no checkpoint could be written: {failure}")
+        if isinstance(error, KeyboardInterrupt) or self.done:
+            self.reporter.say(f"stopped after step {self.done}; go on with --resume")
 
     def _draw(self) -> None:
         try:
@@ -328,28 +356,43 @@ class Trainer:
 
 
 def tasks_of_step(tasks: Sequence[Task], step: int, count: int, seed: int) -> list[Task]:
-    """The tasks of a 1-based step: passes over all tasks, each in an order drawn by seed and pass.
+    """The tasks of a 1-based step: one pass over all tasks after another.
 
-    Within one step no task comes twice unless there are fewer than `count`.
+    Each pass has an order drawn by seed and pass, in which the tasks of a step that began in the
+    pass before come late enough not to come twice in that step (if there are `count` or more).
     """
     chosen: list[Task] = []
     at = (step - 1) * count
     while len(chosen) < count:
-        epoch, offset = divmod(at, len(tasks))
-        order = list(tasks)
-        random.Random(f"{seed}/epoch/{epoch}").shuffle(order)
-        part = order[offset : offset + count - len(chosen)]
-        fresh = [task for task in part if task not in chosen] if len(tasks) >= count else part
-        chosen += fresh
+        turn, offset = divmod(at, len(tasks))
+        part = _pass(tasks, turn, count, seed)[offset : offset + count - len(chosen)]
+        chosen += part
         at += len(part)
     return chosen
 
 
+def _pass(tasks: Sequence[Task], turn: int, count: int, seed: int) -> list[Task]:
+    order = list(tasks)
+    random.Random(f"{seed}/epoch/{turn}").shuffle(order)
+    carried = turn * len(tasks) % count
+    if turn == 0 or not 0 < carried < len(tasks):
+        return order
+    before = {task.id for task in _pass(tasks, turn - 1, count, seed)[-carried:]}
+    fresh = [task for task in order if task.id not in before]
+    late = [task for task in order if task.id in before]
+    head = count - carried
+    return [*fresh[:head], *sorted(fresh[head:] + late, key=order.index)]
+
+
 def _checkpoint_bytes(model: str, config: RewriterConfig) -> int:
-    """A checkpoint holds weights and two Adam moments in float32; two may exist for a moment."""
+    """Disk that the checkpoints of a local model take: weights and two Adam moments in float32, for
+    the critic as well, of the last ones, the best and the one being written."""
     folder = Path(model)
     if not folder.is_dir():
         return 0
-    weights = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
-    copies = 2 if config.learner.algorithm != "ppo" else 4
-    return weights * 2 * 3 * copies
+    stored = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    in_fp32 = stored * 2
+    networks = 2 if config.learner.algorithm == "ppo" else 1
+    reference = in_fp32 if config.learner.kl_coef > 0 else 0
+    one = 3 * in_fp32 * networks + reference
+    return one * (config.train.keep_last + 2)

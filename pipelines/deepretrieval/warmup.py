@@ -18,26 +18,30 @@ from pipelines.deepretrieval.answer import CLOSE_ANSWER, CLOSE_THINK, OPEN_ANSWE
 from pipelines.deepretrieval.prompt import OPEN_THINK
 
 _WORD = re.compile(r"[^\W_]+")
-_FUNCTION_WORDS = STOP_WORDS | {"or"}  # PubMed passes over stop words: alone, they are no query
+_FUNCTION_WORDS = STOP_WORDS | {"not", "or"}  # PubMed passes over stop words: alone, they are no query
 _SHORTEST_STEM = 4  # PubMed's own limit for truncation
 
 
-def content_words(text: str) -> list[str]:
-    """Lower-case words of a text without function words, repeats dropped, in order."""
-    words = (word.lower() for word in _WORD.findall(text))
-    return list(dict.fromkeys(word for word in words if fold(word) not in _FUNCTION_WORDS))
+def content_words(text: str, *, lower: bool = True) -> list[str]:
+    """Words of a text without function words and repeats, in order, in lower case or as written."""
+    words: dict[str, str] = {}
+    for word in _WORD.findall(text):
+        if fold(word) not in _FUNCTION_WORDS:
+            words.setdefault(word.lower(), word)
+    return list(words) if lower else list(words.values())
 
 
-def sides(need: Pico | str) -> list[tuple[str, list[str]]]:
+def sides(need: Pico | str, *, lower: bool = True) -> list[tuple[str, list[str]]]:
     """The need as (name, words) sides: its PICO fields, or the one question."""
     fields = (("Q", need),) if isinstance(need, str) else need.items()
-    named = [(name, content_words(text)) for name, text in fields]
+    named = [(name, content_words(text, lower=lower)) for name, text in fields]
     return [(name, words) for name, words in named if words]
 
 
 def demonstration(task: Task, rng: random.Random, *, open_think: bool) -> str:
     """One completion in the right format with a query structure drawn from `rng`."""
-    drawn = sides(task.need)
+    # As written: a small model copies whole tokens well, and letter case changes them.
+    drawn = sides(task.need, lower=False)
     if not drawn:
         raise ValueError(f"the need of task {task.id!r} has no word to search for")
     kept = [side for side in drawn if rng.random() < 0.75] or [rng.choice(drawn)]
@@ -82,7 +86,7 @@ def _side(words: Sequence[str], rng: random.Random) -> tuple[str, str]:
 
 
 def _cut(word: str, rng: random.Random) -> str:
-    keep = len(word) - rng.randint(1, 4)
+    keep = len(word) - rng.randint(1, 3)
     return word if keep < _SHORTEST_STEM else word[:keep] + "*"
 
 

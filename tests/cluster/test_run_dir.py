@@ -48,8 +48,30 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path):
     assert (tmp_path / "thesis.tex").exists()
 
 
+def test_a_start_that_recorded_nothing_claims_no_folder(tmp_path):
+    RunDir.create(tmp_path, CONFIG).close()  # and then, say, the corpus was not found
+    mended = CONFIG.replace("lr: 1.0", "lr: 2.0")
+    RunDir.create(tmp_path, mended).close()
+    assert (tmp_path / "config.yaml").read_text() == mended
+
+
+def test_overwrite_leaves_nothing_of_the_run_and_all_that_is_not_its(tmp_path):
+    with RunDir.create(tmp_path, CONFIG) as run:
+        run.metrics.write_text('{"step": 1}\n')
+    for name in ("evaluations.json", "report.md", "wandb.json", "notes.txt"):
+        (tmp_path / name).write_text("old")
+    (tmp_path / "model").mkdir()
+    with RunDir.create(tmp_path, CONFIG, overwrite=True) as run:
+        there = {path.name for path in run.path.iterdir()}
+    assert there == {
+        *("config.yaml", "metrics.jsonl", "run.lock", "samples", "checkpoints", "plots"),
+        "notes.txt",
+    }
+
+
 def test_a_resumed_run_may_go_on_longer_but_not_otherwise(tmp_path):
-    RunDir.create(tmp_path, CONFIG).close()
+    with RunDir.create(tmp_path, CONFIG) as run:
+        run.metrics.write_text('{"step": 1}\n')
     longer = CONFIG.replace("steps: 3", "steps: 9")
     RunDir.create(tmp_path, longer, resume=True).close()
     assert (tmp_path / "config.yaml").read_text() == longer

@@ -43,10 +43,10 @@ def test_asks_of_a_task_stand_side_by_side():
     assert got == [
         Ask(task(id), index, GenerationRequest(key, prompt, seed_of(5, "step 1", id, index)))
         for id, index, key, prompt in [
-            ("a", 0, "0/0", (1,)),
-            ("a", 1, "0/1", (1,)),
-            ("b", 0, "1/0", (2, 3)),
-            ("b", 1, "1/1", (2, 3)),
+            ("a", 0, "a/0", (1,)),
+            ("a", 1, "a/1", (1,)),
+            ("b", 0, "b/0", (2, 3)),
+            ("b", 1, "b/1", (2, 3)),
         ]
     ]
 
