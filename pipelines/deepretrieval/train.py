@@ -372,16 +372,18 @@ def tasks_of_step(tasks: Sequence[Task], step: int, count: int, seed: int) -> li
 
 
 def _pass(tasks: Sequence[Task], turn: int, count: int, seed: int) -> list[Task]:
-    order = list(tasks)
-    random.Random(f"{seed}/epoch/{turn}").shuffle(order)
-    carried = turn * len(tasks) % count
-    if turn == 0 or not 0 < carried < len(tasks):
-        return order
-    before = {task.id for task in _pass(tasks, turn - 1, count, seed)[-carried:]}
-    fresh = [task for task in order if task.id not in before]
-    late = [task for task in order if task.id in before]
-    head = count - carried
-    return [*fresh[:head], *sorted(fresh[head:] + late, key=order.index)]
+    """The order of pass `turn`. Each depends on how the one before it ended."""
+    order: list[Task] = []
+    for now in range(turn + 1):
+        carried = now * len(tasks) % count
+        before = {task.id for task in order[-carried:]} if carried else set()
+        order = list(tasks)
+        random.Random(f"{seed}/epoch/{now}").shuffle(order)
+        if 0 < carried < len(tasks):
+            fresh = [task for task in order if task.id not in before][: count - carried]
+            first = {task.id for task in fresh}
+            order = [*fresh, *(task for task in order if task.id not in first)]
+    return order
 
 
 def _checkpoint_bytes(model: str, config: RewriterConfig) -> int:

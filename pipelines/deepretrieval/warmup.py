@@ -18,7 +18,8 @@ from pipelines.deepretrieval.answer import CLOSE_ANSWER, CLOSE_THINK, OPEN_ANSWE
 from pipelines.deepretrieval.prompt import OPEN_THINK
 
 _WORD = re.compile(r"[^\W_]+")
-_FUNCTION_WORDS = STOP_WORDS | {"not", "or"}  # PubMed passes over stop words: alone, they are no query
+# PubMed passes over stop words: alone, they are no query.
+_FUNCTION_WORDS = STOP_WORDS | {"not", "or"}
 _SHORTEST_STEM = 4  # PubMed's own limit for truncation
 
 

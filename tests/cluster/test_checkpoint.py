@@ -164,3 +164,23 @@ def test_an_interrupt_amid_a_save_leaves_no_trace(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         store.save(1, interrupted, {})
     assert hidden(tmp_path) == []
+
+
+def test_a_mark_without_its_checkpoint_is_no_mark(tmp_path):
+    store = CheckpointStore(tmp_path, keep_last=1)
+    store.save(1, lambda folder: None, {})
+    store.offer_best(1, "recall", 0.5)
+    assert not store.would_be_best("recall", 0.5)
+    store.offer_best(2, "recall", 0.9)  # and then the disk was full
+    assert store.would_be_best("recall", 0.1)
+
+
+def test_rewinding_forgets_a_later_best(tmp_path):
+    store = CheckpointStore(tmp_path, keep_last=2)
+    for step in (1, 2):
+        store.save(step, lambda folder: None, {})
+        store.offer_best(step, "recall", step / 10)
+    store.rewind(2)
+    assert store.best().step == 2
+    store.rewind(1)
+    assert store.best() is None

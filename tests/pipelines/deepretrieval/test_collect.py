@@ -149,7 +149,7 @@ def test_infrastructure_failures_pass_through_unscored():
 
 def test_k_date_and_order_reach_the_engine():
     outcomes = {"q": SearchResult((), 0)}
-    order = ["1/0", "0/0"]
+    order = ["t1/0", "t0/0"]
     collector, _ = collecting(
         dict.fromkeys((0, 1), written("q")), outcomes, k=7, order="relevance", stream_order=order
     )

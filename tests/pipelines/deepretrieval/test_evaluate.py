@@ -209,3 +209,13 @@ def test_evaluations_are_read_back(tmp_path):
     kept.put(better)
     assert Evaluations(path).rows == {"one": better, "two": two}
     assert [p.name for p in tmp_path.iterdir()] == ["evaluations.json"]
+
+
+def test_rewinding_drops_the_rows_of_later_steps(tmp_path):
+    kept = Evaluations(tmp_path / "evaluations.json")
+    for name, step in (("untrained", 0), ("warmed-up", 40), ("trained", 90)):
+        kept.put(Row(name, 0.5, 0.0, 0.5, 0.0, 1.0, tasks=4, seeds=1, step=step))
+    kept.rewind(40)
+    assert list(Evaluations(tmp_path / "evaluations.json").rows) == ["untrained", "warmed-up"]
+    kept.rewind(-1)
+    assert kept.rows == {}

@@ -150,3 +150,9 @@ def test_sample_rows_survive_json(one, hits, query, fault):
         "fault": fault,
         "policy_version": 3,
     }
+
+
+def test_a_task_that_comes_again_draws_other_samples():
+    got = asks([task("a"), task("b"), task("a")], [(1,), (2,), (1,)], 2, seed=5, purpose="p")
+    assert [a.request.key for a in got] == ["a/0", "a/1", "b/0", "b/1", "a/2", "a/3"]
+    assert len({a.request.seed for a in got}) == 6
