@@ -18,7 +18,11 @@ CONFIG, METRICS, LOCK = "config.yaml", "metrics.jsonl", "run.lock"
 FOLDERS = ("samples", "checkpoints", "plots")
 OWNED = (CONFIG, METRICS, *FOLDERS, "evaluations.json", "report.md", "wandb.json", "wandb", "model")
 """All that a run writes. Nothing else in the folder is ever removed."""
-MAY_CHANGE = ("run_dir", "train.steps", "train.max_minutes", "tracking.", "cluster.")
+MAY_CHANGE = (
+    *("run_dir", "train.steps", "train.max_minutes", "tracking.", "cluster."),
+    *("learner.micro_batch_tokens", "learner.timeout_s", "rollout.timeout_s", "search.timeout_s"),
+    *("rollout.kv_cache_gib", "rollout.gpu_memory_utilization"),
+)
 """What a resumed run may set otherwise: it changes where and how long, not what is computed."""
 
 
