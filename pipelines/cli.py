@@ -63,7 +63,7 @@ def _plain_errors() -> Iterator[None]:
         yield
     except known as error:
         errors.print(f"[bold red]error:[/bold red] {type(error).__name__}", highlight=False)
-        errors.print(str(error), markup=False, highlight=False)
+        errors.print(str(error), markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from error
     except KeyboardInterrupt as error:
         errors.print("interrupted", highlight=False)
@@ -288,11 +288,11 @@ def _show(run: Path, k: int) -> None:
 
 
 def _say(text: str) -> None:
-    console.print(text, markup=False, highlight=False)
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _note(text: str) -> None:
-    errors.print(text, markup=False, highlight=False)
+    errors.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def main() -> None:

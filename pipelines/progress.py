@@ -61,7 +61,7 @@ class RichReporter:
 
     def say(self, text: str) -> None:
         """Prints one line."""
-        self.console.print(text, highlight=False, markup=False)
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     @contextmanager
     def bar(self, name: str, total: int) -> Iterator[Bar]:
