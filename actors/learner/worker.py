@@ -8,6 +8,7 @@ import torch
 
 from actors.learner.learner import Learner
 from actors.learner.types import Demonstration, Sample
+from actors.memory import release_free_memory
 from configs.schema import LearnerConfig, ModelConfig
 
 
@@ -35,6 +36,7 @@ class LearnerWorker:
         """See `Learner.update`."""
         started = time.perf_counter()
         metrics = self.learner.update(samples)
+        release_free_memory()
         self._busy_s += time.perf_counter() - started
         return metrics
 
@@ -44,7 +46,9 @@ class LearnerWorker:
 
     def imitate(self, demos: Sequence[Demonstration], lr: float) -> dict[str, float]:
         """See `Learner.imitate`."""
-        return self.learner.imitate(demos, lr)
+        metrics = self.learner.imitate(demos, lr)
+        release_free_memory()
+        return metrics
 
     def end_warmup(self) -> None:
         """See `Learner.end_warmup`."""
@@ -66,6 +70,7 @@ class LearnerWorker:
     def save(self, folder: Path) -> None:
         """See `Learner.save`."""
         self.learner.save(folder)
+        release_free_memory()
 
     def load(self, folder: Path) -> None:
         """See `Learner.load`."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from actors.memory import release_free_memory
 from actors.rollout.types import Completion, Engine, GenerationRequest, Sampling
 
 
@@ -59,6 +60,7 @@ class RolloutWorker:
         """Puts new weights in force and returns their version."""
         started = time.perf_counter()
         self._engine.update_weights(weights.items(), version)
+        release_free_memory()
         self._busy_s += time.perf_counter() - started
         return self._engine.policy_version
 

@@ -128,6 +128,29 @@ def test_interrupted_driver_leaves_a_checkpoint_and_no_process(
     wait_for(lambda: not processes_of(driver.pid), driver)
 
 
+def test_full_disk_at_a_checkpoint_leaves_the_last_one_whole(
+    ray_local: None, tiny_config: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from cluster.failures import CheckpointError
+
+    original = train_module.Trainer._save
+
+    def full(self: Any, folder: Path) -> None:
+        if self.done > 102:
+            raise OSError(28, "No space left on device")
+        original(self, folder)
+
+    monkeypatch.setattr(train_module.Trainer, "_save", full)
+    with pytest.raises(CheckpointError, match="No space left"):
+        train(tiny_config("full"), SilentReporter())
+    checkpoints = tmp_path / "full" / "checkpoints"
+    assert sorted(p.name for p in checkpoints.glob("*step*")) == ["step-000100", "step-000102"]
+    monkeypatch.undo()
+    monkeypatch.setenv("SEEKRAY_CACHE", str(tmp_path / "cache"))
+    run = train(tiny_config("full"), SilentReporter(), resume=True)
+    assert max(r["step"] for r in trajectory(run)) == 104
+
+
 def start_driver(config: RewriterConfig, folder: Path) -> subprocess.Popen[bytes]:
     """`seekray train rewriter` in a process of its own, with a Ray of its own."""
     from configs.load import to_yaml
