@@ -1,5 +1,6 @@
 """The rollout worker: a thin Ray shell around one engine."""
 
+import logging
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,8 @@ import torch
 
 from actors.memory import release_free_memory
 from actors.rollout.types import Completion, Engine, GenerationRequest, Sampling
+
+log = logging.getLogger(__name__)
 
 
 def make_engine(kind: str, model: str, **options: Any) -> Engine:
@@ -42,11 +45,21 @@ class RolloutWorker:
     def generate(
         self, requests: Sequence[GenerationRequest], sampling: Sampling
     ) -> Iterator[tuple[str, Completion]]:
-        """Streams (key, completion) as each one finishes."""
+        """Streams (key, completion) as each one finishes.
+
+        A `ValueError` is the request's fault and is raised. Any other failure leaves an engine that
+        cannot be trusted: the process ends, so that it is replaced with a working one.
+        """
         stream = self._engine.generate(requests, sampling)
         while True:
             started = time.perf_counter()
-            answer = next(stream, None)
+            try:
+                answer = next(stream, None)
+            except ValueError:
+                raise
+            except Exception:
+                log.exception("the rollout engine failed; its process ends")
+                os._exit(1)
             self._busy_s += time.perf_counter() - started
             if answer is None:
                 return
