@@ -21,7 +21,7 @@ def ordered(rows: Mapping[str, Row]) -> list[Row]:
 
 def header(row_kinds: Iterable[str], k: int) -> list[str]:
     """Column titles; K is always named."""
-    kinds = [f"{kind}" for kind in row_kinds]
+    kinds = list(row_kinds)
     return ["query by", f"Recall@{k}", "± seeds", *kinds, "recall ≥ .5", "format errors", "reward"]
 
 
@@ -45,15 +45,13 @@ def kinds_of(rows: Iterable[Row]) -> list[str]:
 
 
 def as_rich(rows: Mapping[str, Row], k: int) -> Table:
-    """The table for a terminal."""
-    lines = ordered(rows)
-    kinds = kinds_of(lines)
-    table = Table(title=f"Held-out tasks, first {k} hits")
-    for i, title in enumerate(header(kinds, k)):
-        table.add_column(title, justify="left" if i == 0 else "right")
-    for row in lines:
-        style = "bold" if row.name == TRAINED else None
-        table.add_row(*cells(row, kinds), style=style)
+    """The table for a terminal of 80 columns; `report.md` has a column for every kind of task."""
+    table = Table(title=f"Held-out tasks, first {k} hits", padding=(0, 1), collapse_padding=True)
+    for i, title in enumerate(header([], k)):
+        title = title.replace("@", " @")  # may break there
+        table.add_column(title, justify="left" if i == 0 else "right", no_wrap=i == 0)
+    for row in ordered(rows):
+        table.add_row(*cells(row, []), style="bold" if row.name == TRAINED else None)
     return table
 
 
