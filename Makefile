@@ -6,7 +6,7 @@ TORCH := torch==2.13.0+cpu
 TORCH_INDEX := https://download.pytorch.org/whl/cpu
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help install demo test test-long test-gpu lint format bench-search bench-step clean
+.PHONY: help install demo test test-long test-gpu lint format bench-search bench-step bench-templates clean
 
 help:
 	@echo "make demo          a language model learns to search PubMed (under 15 minutes on 2 cores)"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-gpu      tests that need a CUDA device"
 	@echo "make bench-search  boolean queries a second, beside tantivy's own parser"
 	@echo "make bench-step    where a training step's time goes, and what orchestration adds"
+	@echo "make bench-templates  what fixed query forms find on the held-out tasks"
 	@echo "make install       only make $(VENV)"
 
 install: $(VENV)/.installed
@@ -53,6 +54,9 @@ format: install
 
 bench-search: install
 	$(BIN)/python -m bench.search
+
+bench-templates: install
+	$(BIN)/python -m bench.templates
 
 bench-step: install
 	$(BIN)/python -m bench.step

@@ -17,8 +17,8 @@ from transformers import AutoModelForCausalLM
 from actors.learner.batching import MicroBatch
 from configs.schema import ModelConfig
 
-LOGITS_AT_A_TIME = 50_000_000
-"""Bounds the head's memory: 200 MB for each float32 copy of so many logits."""
+LOGITS_AT_A_TIME = 12_500_000
+"""Bounds the head's memory: 50 MB for each float32 copy of so many logits."""
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
