@@ -50,20 +50,21 @@ class RolloutWorker:
         A `ValueError` is the request's fault and is raised. Any other failure leaves an engine that
         cannot be trusted: the process ends, so that it is replaced with a working one.
         """
-        stream = self._engine.generate(requests, sampling)
-        while True:
-            started = time.perf_counter()
-            try:
-                answer = next(stream, None)
-            except ValueError:
-                raise
-            except Exception:
-                log.exception("the rollout engine failed; its process ends")
-                os._exit(1)
-            self._busy_s += time.perf_counter() - started
-            if answer is None:
-                return
-            yield answer
+        try:
+            stream = self._engine.generate(requests, sampling)
+            while (answer := self._next(stream)) is not None:
+                yield answer
+        except ValueError:
+            raise
+        except Exception:
+            log.exception("the rollout engine failed; its process ends")
+            os._exit(1)
+
+    def _next(self, stream: Iterator[tuple[str, Completion]]) -> tuple[str, Completion] | None:
+        started = time.perf_counter()
+        answer = next(stream, None)
+        self._busy_s += time.perf_counter() - started
+        return answer
 
     def busy_s(self) -> float:
         """Seconds spent in the engine's `generate` and `update_weights` so far."""

@@ -38,10 +38,10 @@ def test_search_prints_hits_newest_first_and_how_the_query_was_read(tiny_corpus:
     shown = run("search", "gout aspirin", "--corpus", str(tiny_corpus), "--json")
     assert shown.exit_code == 0, shown.output
     found = json.loads(shown.stdout)
-    # Gout's records are 1001 to 1007; the 2nd and 4th of each drug's (copies 1, 3) name the drug:
-    # 1002 and 1004 of aspirin. Months are 1 + number % 12: June and August.
-    assert found["ids"] == ["1004", "1002"]
-    assert found["total"] == 2
+    # Gout with aspirin are 1001 to 1004 (all fields are searched, MeSH headings too); their months
+    # are 1 + number % 12: June to September.
+    assert found["ids"] == ["1004", "1003", "1002", "1001"]
+    assert found["total"] == 4
     assert '"gout"' in found["translation"]
 
 
