@@ -161,7 +161,14 @@ def start_driver(config: RewriterConfig, folder: Path) -> subprocess.Popen[bytes
     log = (folder / "driver.log").open("wb")
     env = {k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"}
     return subprocess.Popen(
-        command, cwd=ROOT, stdout=log, stderr=log, env=env, start_new_session=True
+        command,
+        cwd=ROOT,
+        stdout=log,
+        stderr=log,
+        env=env,
+        start_new_session=True,
+        # Where tests run in the background, Ctrl-C is ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
