@@ -69,7 +69,7 @@ def test_the_terminal_table_names_k():
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(as_rich(named(BASELINE, MODEL), 100))
     text = console.export_text()
-    for part in ("first 100 hits", "Recall@100", "0.679", "+3.46", "6.2%"):
+    for part in ("first 100 hits", "Recall @100", "0.679", "+3.46", "6.2%"):
         assert part in text
 
 
