@@ -11,12 +11,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 help:
 	@echo "make demo          a language model learns to search PubMed (under 15 minutes on 2 cores)"
 	@echo "make test          fast tests, linter and type checker"
-	@echo "make test-long     tests that start vLLM, fetch data and run whole trainings (about 20 minutes)"
+	@echo "make test-long     tests that fetch the real data and simulate several nodes"
 	@echo "make test-gpu      tests that need a CUDA device"
 	@echo "make bench-search  boolean queries a second, beside tantivy's own parser"
 	@echo "make bench-step    where a training step's time goes, and what orchestration adds"
 	@echo "make bench-templates  what fixed query forms find on the held-out tasks"
 	@echo "make install       only make $(VENV)"
+	@echo "make lint, format  ruff and mypy; make clean removes $(VENV) and caches"
 
 install: $(VENV)/.installed
 

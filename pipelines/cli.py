@@ -126,13 +126,13 @@ def search(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Search a local PubMed with PubMed's own query language.
+    r"""Search a local PubMed with PubMed's own query language.
 
     Examples:
 
-      seekray search '(breast neoplasm* OR breast cancer[tiab]) AND tamoxifen'
+      seekray search '(breast neoplasm* OR breast cancer\[tiab]) AND tamoxifen'
 
-      seekray search 'hypertension[mh] AND 1978[dp]' --k 5
+      seekray search 'hypertension\[mh] AND 1978\[dp]' --k 5
     """
     import json as json_module
 
@@ -153,7 +153,7 @@ def search(
         if not isinstance(outcome, SearchResult):
             position = getattr(outcome, "position", None)
             at = "" if position is None else f" (at character {position})"
-            errors.print(f"{outcome.message}{at}", markup=False, highlight=False)
+            _note(f"error: {outcome.message}{at}")
             raise typer.Exit(2)
         titles = [title for title, _ in engine.fetch(outcome.ids)]
     if json:
@@ -169,12 +169,12 @@ def search(
             )
         )
         return
-    console.print(f"read as: {outcome.translation}", markup=False, highlight=False)
+    _say(f"read as: {outcome.translation}")
     for warning in outcome.warnings:
-        console.print(f"warning: {warning}", markup=False, highlight=False)
-    console.print(f"{outcome.total:,} hits", highlight=False)
+        _say(f"warning: {warning}")
+    _say(f"{outcome.total:,} hits")
     for hit, title in zip(outcome.ids, titles, strict=True):
-        console.print(f"  {hit}  {title}", markup=False, highlight=False)
+        _say(f"  {hit}  {title}")
 
 
 # --- train and evaluate --------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def train_rewriter(
 
       seekray train rewriter -c basic/smollm2 train.steps=40 run_dir=runs/short
 
-      seekray train rewriter -c cluster/paper cluster.address=auto
+      seekray train rewriter -c cluster/paper data.corpus=FOLDER data.tasks=QUESTIONS.jsonl
 
       seekray train rewriter -c basic/smollm2 --resume          (after Ctrl-C or a crash)
     """
@@ -236,7 +236,7 @@ def evaluate_rewriter(
 
       seekray evaluate rewriter --run runs/smollm2
 
-      seekray evaluate rewriter --model Qwen/Qwen2.5-3B-Instruct -c cluster/paper
+      seekray evaluate rewriter --model FOLDER -c basic/smollm2 data.max_test_tasks=20
     """
     from configs.load import load_rewriter
     from pipelines.deepretrieval.evaluate import evaluate
@@ -256,7 +256,9 @@ def evaluate_rewriter(
 @app.command()
 def demo(
     overrides: Overrides = None,
-    run_dir: Annotated[Path, typer.Option(help="Where the run goes.")] = Path("runs/demo"),
+    run_dir: Annotated[
+        Path, typer.Option(help="Where the run goes; a run that is there is replaced.")
+    ] = Path("runs/demo"),
 ) -> None:
     """Watch a real language model learn to search real PubMed: under 15 minutes on two cores.
 

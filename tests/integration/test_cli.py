@@ -34,6 +34,10 @@ def test_help_teaches_by_example() -> None:
         assert f"seekray {' '.join(command)} " in shown.output
 
 
+def test_help_shows_field_tags() -> None:
+    assert "hypertension[mh] AND 1978[dp]" in run("search", "--help").output
+
+
 def test_search_prints_hits_newest_first_and_how_the_query_was_read(tiny_corpus: Path) -> None:
     shown = run("search", "gout aspirin", "--corpus", str(tiny_corpus), "--json")
     assert shown.exit_code == 0, shown.output
