@@ -50,9 +50,8 @@ def _plain_errors() -> Iterator[None]:
     from pipelines.data.cache import FetchError
     from pipelines.data.load import TaskError
     from pipelines.data.pubmed_xml import CorpusError
-    from pipelines.deepretrieval.evaluate import EvaluationError
+    from pipelines.deepretrieval.failures import EvaluationError, TrainingError
     from pipelines.deepretrieval.prompt import PromptError
-    from pipelines.deepretrieval.train import TrainingError
 
     known = (
         CheckpointError, ConfigError, CorpusError, EvaluationError, FetchError, FleetError,
@@ -207,7 +206,6 @@ def train_rewriter(
       seekray train rewriter -c basic/smollm2 --resume          (after Ctrl-C or a crash)
     """
     from configs.load import load_rewriter, to_yaml
-    from pipelines.deepretrieval.train import train
     from pipelines.progress import RichReporter
 
     with _plain_errors():
@@ -215,6 +213,8 @@ def train_rewriter(
         if print_config:
             sys.stdout.write(to_yaml(resolved))
             return
+        from pipelines.deepretrieval.train import train
+
         run = train(resolved, RichReporter(console), resume=resume, overwrite=overwrite)
     _show(run, resolved.search.k)
 

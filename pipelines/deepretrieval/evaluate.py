@@ -24,6 +24,7 @@ from pipelines.deepretrieval.baselines import (
     pseudo_document_query,
 )
 from pipelines.deepretrieval.environment import Environment, prepare
+from pipelines.deepretrieval.failures import EvaluationError
 from pipelines.deepretrieval.reward import INFRA_FAILURE, OK, Score
 from pipelines.deepretrieval.rollout import Rollout, asks, seed_of
 from pipelines.progress import Reporter
@@ -54,10 +55,6 @@ class Row:
     infra_failures: int = 0
     step: int = 0
     by_kind: dict[str, float] = field(default_factory=dict)
-
-
-class EvaluationError(RuntimeError):
-    """An evaluation in which nothing could be scored."""
 
 
 class Evaluations:

@@ -37,6 +37,7 @@ from pipelines.deepretrieval.evaluate import (
     policy_row,
     pseudo_document_row,
 )
+from pipelines.deepretrieval.failures import TrainingError
 from pipelines.deepretrieval.plots import draw_curves
 from pipelines.deepretrieval.report import write_report
 from pipelines.deepretrieval.reward import INFRA_FAILURE
@@ -46,10 +47,6 @@ from pipelines.progress import Reporter
 
 UPDATE_GRACE_S = 300.0
 SAMPLES_KEPT = 32
-
-
-class TrainingError(RuntimeError):
-    """The run cannot go on; the last checkpoint is intact."""
 
 
 def train(
