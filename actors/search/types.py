@@ -45,16 +45,37 @@ class Record:
     languages: tuple[str, ...] = ()  # ISO 639-2 codes, as PubMed gives them
     references: tuple[str, ...] = ()  # ids of cited records
     doi: str = ""
+    full_authors: tuple[str, ...] = ()  # "Last, Forename", same order as `authors`
+    affiliations: tuple[str, ...] = ()
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+    issn: str = ""
+    journal_id: str = ""  # NLM unique id
+    country: str = ""
+    status: str = ""  # "MEDLINE", "PubMed-not-MEDLINE", "In-Process", ...
+    electronic: date | None = None  # [epdat]
+    entered: date | None = None  # [edat]
+    created: date | None = None  # [crdt]
+    mesh_dated: date | None = None  # [mhda]
+    other_ids: tuple[tuple[str, str], ...] = ()  # (type, id): pmc, pii, ...
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits of one query: `ids` are the first K in the engine's order, `total` counts all hits."""
+    """Hits of one query: `ids` are the first K in the engine's order, `total` counts all hits.
+
+    A warning is `Kind: text` with the kind named as esearch names it (`PhraseNotFound`,
+    `FieldNotFound`, `PhraseIgnored`, `QuotedPhraseNotFound`, `OutputMessage`). `mapped` lists what
+    automatic mapping turned into what.
+    """
 
     ids: tuple[str, ...]
     total: int
     warnings: tuple[str, ...] = ()
     translation: str = ""
+    mapped: tuple[tuple[str, str], ...] = ()
+    scores: tuple[float, ...] = ()  # of `ids`, where the order is by relevance
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +106,6 @@ class SearchRequest:
     date_to: date | None = None
     order: str = "recent"  # "recent" (PubMed's own) | "relevance"
     fields: Sequence[str] | None = None  # searchable fields; None = all the index has
+    syntax: str = "pubmed"  # "pubmed" | "ovid" | "essie" | "bag" (words, BM25) | ...
+    today: date | None = None  # what "last 5 years" counts from; None = the current day
+    history: tuple[str, ...] = ()  # earlier queries: `#1` is the first
