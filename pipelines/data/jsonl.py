@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipelines.data.pubmed_xml import CorpusError
+from pipelines.data.failures import CorpusError
 
 
 def read_objects(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:

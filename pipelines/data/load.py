@@ -7,8 +7,9 @@ from pathlib import Path
 
 from actors.search.types import Record
 from configs.schema import DataConfig
+from pipelines.data.failures import CorpusError
 from pipelines.data.mesh_tasks import mesh_pair_tasks, mesh_pico_tasks
-from pipelines.data.pubmed_xml import CorpusError, Report
+from pipelines.data.pubmed_xml import Report
 from pipelines.data.query_files import read_corpus, read_query_file
 from pipelines.data.sample import resolve_corpus
 from pipelines.data.split import TaskSplit, split_tasks

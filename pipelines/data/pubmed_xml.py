@@ -14,15 +14,12 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from actors.search.types import MeshHeading, Record
+from pipelines.data.failures import CorpusError
 from pipelines.data.pubmed_dates import read_date
 
 Report = Callable[[str], None]
 
 _ROOTS = ("PubmedArticleSet", "MedlineCitationSet")
-
-
-class CorpusError(ValueError):
-    """A corpus file that cannot be read: the message names the file and the place."""
 
 
 @dataclass(frozen=True, slots=True)
