@@ -29,6 +29,18 @@ class Atom(NamedTuple):
     until: str = ""
 
 
+class Near(NamedTuple):
+    """Groups of alternative words, one of each group near the others, in each of `stores`.
+
+    A word that ends in `*` stands for all words that start so, without bound. `slop` as an `Atom`'s.
+    One word that is in two groups does not serve for both.
+    """
+
+    stores: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+    slop: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """What BM25 needs of a whole corpus: records, and words of each text column."""
@@ -64,6 +76,9 @@ class Lookup(Vocabulary, Protocol):
 
     def find(self, atom: Atom) -> BitMap:
         """The records that hold `atom`."""
+
+    def near(self, near: Near) -> BitMap:
+        """The records that hold `near`."""
 
     def dated(self, column: str, first: date, last: date) -> BitMap:
         """The records whose day in `column` lies from `first` to `last`; undated in none."""
