@@ -32,7 +32,7 @@ class Atom(NamedTuple):
 class Near(NamedTuple):
     """Groups of alternative words, one of each group near the others, in each of `stores`.
 
-    A word that ends in `*` stands for all words that start so, without bound. `slop` as an `Atom`'s.
+    A word that ends in `*` stands for all words that start so, unbounded. `slop` as an `Atom`'s.
     One word that is in two groups does not serve for both.
     """
 
