@@ -8,6 +8,7 @@ INDEX_FIELDS = (
     "title", "abstract", "authors", "journal", "publication_types", "mesh", "chemicals",
     "keywords", "languages",
 )  # fmt: skip
+ENGINES = ("pubmed", "trials", "bm25", "dense", "hybrid")
 LOWEST_TEMPERATURE = 0.01
 
 
@@ -51,13 +52,15 @@ class DataConfig:
     """Records that are searched and tasks that are learned from."""
 
     corpus: str = "pubmed-sample"
-    """`pubmed-sample`, or a path: PubMed XML (.xml, .xml.gz), records as JSONL (.jsonl, .jsonl.gz),
-    or a folder of them."""
+    """`pubmed-sample`, or a path. For the engine `pubmed`: PubMed XML (.xml, .xml.gz), records as
+    JSONL (.jsonl, .jsonl.gz), or a folder of them. For `trials`: studies of ClinicalTrials.gov as
+    JSON or JSONL, or a folder. For `bm25`, `dense` and `hybrid`: a folder with corpus.jsonl,
+    queries.jsonl and qrels.jsonl."""
     files: tuple[str, ...] = ("pubmed20n0014.xml.gz",)
     """Which files of the sample are indexed (only for `pubmed-sample`)."""
     tasks: str = "mesh-pico"
     """`mesh-pico` and `mesh-pairs` are made from the records' own indexing; join them with `+`;
-    or a path to a query file (.jsonl)."""
+    or paths to query files (.jsonl); `judged` are the queries of an IR collection."""
     test_fraction: float = 0.3
     """Share of tasks held out; no heading of a held-out task is seen in training."""
     split_seed: int = 0
@@ -78,18 +81,23 @@ class DataConfig:
 class SearchConfig:
     """The search environment."""
 
+    engine: str = "pubmed"
+    """`pubmed` (Boolean, as PubMed reads it) | `trials` (Boolean, as ClinicalTrials.gov reads it) |
+    `bm25` | `dense` | `hybrid` (free text over the passages of an IR collection)."""
     k: int = 100
     """Hits that count: recall is measured on the first K. The paper has 3000 on all of PubMed."""
     order: str = "recent"
     """`recent` (PubMed's own order) or `relevance` (BM25)."""
     fields: tuple[str, ...] = ("title", "abstract")
-    """What queries may see. The MeSH tasks hide MeSH fields: they would give the answer away."""
+    """What queries may see (engine `pubmed`). The MeSH tasks hide MeSH fields: they would give the
+    answer away."""
     workers: int = 1
     timeout_s: float = 60.0
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
         return [
+            *_one_of("search", "engine", self.engine, ENGINES),
             *_at_least("search", "k", self.k, 1),
             *_one_of("search", "order", self.order, ("recent", "relevance")),
             *_at_least("search", "workers", self.workers, 1),

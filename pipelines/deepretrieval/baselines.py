@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from pipelines.data.task import Pico, Task
+from pipelines.deepretrieval.language import Language
 from pipelines.deepretrieval.warmup import content_words, sides
 
 PSEUDO_TERMS = 10
@@ -58,6 +59,17 @@ BASELINES: Mapping[str, Callable[[Task], str]] = {
 }
 
 
+FREE_TEXT_BASELINES: Mapping[str, Callable[[Task], str]] = {
+    "original question": original,
+    "content words": lambda task: " ".join(_all_content_words(task)),
+}
+
+
+def baselines(language: Language) -> Mapping[str, Callable[[Task], str]]:
+    """The baselines that make sense in a language."""
+    return BASELINES if language.boolean else FREE_TEXT_BASELINES
+
+
 def pseudo_document_messages(task: Task) -> list[dict[str, str]]:
     """The chat that asks an untrained model for a passage that could answer the need.
 
@@ -70,9 +82,9 @@ def pseudo_document_messages(task: Task) -> list[dict[str, str]]:
 
 
 def pseudo_document_query(
-    task: Task, document: str, frequency: Callable[[str], int], records: int
+    task: Task, document: str, frequency: Callable[[str], int], records: int, joiner: str = " OR "
 ) -> str:
-    """The need's words ORed with the passage's best words.
+    """The need's words and the passage's best words, ORed by `joiner`.
 
     Words are weighed by how often the passage has them times their inverse document frequency in
     the index (`frequency(word)` of `records`); words that the index lacks are left out.
@@ -89,7 +101,7 @@ def pseudo_document_query(
         if (known := frequency(word)) > 0
     }
     best = sorted(weights, key=lambda word: (-weights[word], word))[:PSEUDO_TERMS]
-    return " OR ".join([*own, *best])
+    return joiner.join([*own, *best])
 
 
 def _all_content_words(task: Task) -> Sequence[str]:

@@ -18,13 +18,14 @@ from pipelines.data.task import Task
 from pipelines.deepretrieval.answer import Answer
 from pipelines.deepretrieval.app import App, app
 from pipelines.deepretrieval.baselines import (
-    BASELINES,
+    baselines,
     human,
     pseudo_document_messages,
     pseudo_document_query,
 )
 from pipelines.deepretrieval.environment import Environment, prepare
 from pipelines.deepretrieval.failures import EvaluationError
+from pipelines.deepretrieval.language import LANGUAGES
 from pipelines.deepretrieval.reward import INFRA_FAILURE, OK, Score
 from pipelines.deepretrieval.rollout import Rollout, asks, seed_of
 from pipelines.progress import Reporter
@@ -141,7 +142,7 @@ def policy_row(name: str, rollouts: Sequence[Rollout], step: int = 0) -> Row:
 
 def baseline_rows(app: App, config: RewriterConfig, tasks: Sequence[Task]) -> list[Row]:
     """The rows of all baselines that need no model; the human query where every task has one."""
-    functions = dict(BASELINES)
+    functions = dict(baselines(LANGUAGES[config.search.engine]))
     if all(task.human_query for task in tasks):
         functions[HUMAN] = human
     return [
@@ -173,8 +174,11 @@ def pseudo_document_row(
     )
     counts = app.search.submit("document_frequencies", vocabulary).result()
     known: Mapping[str, int] = dict(zip(vocabulary, counts, strict=True))
+    joiner = " OR " if LANGUAGES[config.search.engine].boolean else " "
     queries = [
-        pseudo_document_query(task, text, lambda word: known.get(word, 0), environment.records)
+        pseudo_document_query(
+            task, text, lambda word: known.get(word, 0), environment.records, joiner
+        )
         for task, text in zip(tasks, texts, strict=True)
     ]
     return query_row(PSEUDO, app, config, tasks, queries)

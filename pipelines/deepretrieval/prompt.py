@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.data.task import Pico
+from pipelines.deepretrieval.language import PUBMED, Language
 
 OPEN_THINK = "<think>"
 
@@ -17,19 +18,19 @@ SYSTEM_FULL = (
 )
 INSTRUCTION_FULL = """\
 You are a clinical specialist preparing a literature search. Turn the information need below into \
-a search query for {engine} that finds as many of the relevant publications as possible.
-{pico}Combine terms with AND and OR and group them with parentheses.
-Write your reasoning inside <think></think>. Then write the final query inside <answer></answer> \
-as a JSON object: {{"query": "..."}}"""
+a search query for {engine} that finds as many of the relevant {documents} as possible.
+{pico}{boolean}Write your reasoning inside <think></think>. Then write the final query inside \
+<answer></answer> as a JSON object: {{"query": "..."}}"""
+BOOLEAN_EXPLAINED = "Combine terms with AND and OR and group them with parentheses.\n"
 PICO_EXPLAINED = """\
 The need is given by its PICO fields: P is the patient, problem or population, I the intervention, \
 C the comparison and O the outcome.
 """
-SYSTEM_SHORT = "You write PubMed queries."
+SYSTEM_SHORT = "You write {engine} queries."
 INSTRUCTION_SHORT = (
-    "Think, then write a PubMed query with AND, OR and parentheses as "
-    '<answer>{"query": "..."}</answer>.'
+    'Think, then write a {engine} query{boolean} as <answer>{{"query": "..."}}</answer>.'
 )
+BOOLEAN_SHORT = " with AND, OR and parentheses"
 
 
 def need_lines(need: Pico | str) -> str:
@@ -43,13 +44,21 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def messages(need: Pico | str, style: str, engine: str = "PubMed") -> list[dict[str, str]]:
+def messages(need: Pico | str, style: str, language: Language = PUBMED) -> list[dict[str, str]]:
     """The chat that asks for a query; `style` is "full" (the paper's content) or "short"."""
+    engine = language.name
     if style == "short":
-        system, instruction = SYSTEM_SHORT, INSTRUCTION_SHORT
+        boolean = BOOLEAN_SHORT if language.boolean else ""
+        system = SYSTEM_SHORT.format(engine=engine)
+        instruction = INSTRUCTION_SHORT.format(engine=engine, boolean=boolean)
     else:
-        pico = "" if isinstance(need, str) else PICO_EXPLAINED
-        system, instruction = SYSTEM_FULL, INSTRUCTION_FULL.format(engine=engine, pico=pico)
+        system = SYSTEM_FULL
+        instruction = INSTRUCTION_FULL.format(
+            engine=engine,
+            documents=language.documents,
+            pico="" if isinstance(need, str) else PICO_EXPLAINED,
+            boolean=BOOLEAN_EXPLAINED if language.boolean else "",
+        )
     return [
         {"role": "system", "content": system},
         {"role": "user", "content": f"{instruction}\n{need_lines(need)}"},
@@ -71,7 +80,13 @@ class Prompter:
     """
 
     def __init__(
-        self, tokenizer: Any, *, style: str = "full", open_think: bool = True, max_tokens: int = 500
+        self,
+        tokenizer: Any,
+        *,
+        style: str = "full",
+        open_think: bool = True,
+        max_tokens: int = 500,
+        language: Language = PUBMED,
     ) -> None:
         if not getattr(tokenizer, "chat_template", None):
             raise PromptError(
@@ -82,6 +97,7 @@ class Prompter:
         self.style = style
         self.open_think = open_think
         self.max_tokens = max_tokens
+        self.language = language
 
     def ids(self, need: Pico | str, name: str = "") -> tuple[int, ...]:
         """Prompt token ids, generation prompt and supplied `<think>` included.
@@ -89,7 +105,7 @@ class Prompter:
         Raises `PromptTooLongError`, naming the task, over `max_tokens`.
         """
         text = self.tokenizer.apply_chat_template(
-            messages(need, self.style), tokenize=False, add_generation_prompt=True
+            messages(need, self.style, self.language), tokenize=False, add_generation_prompt=True
         )
         ids = self.encode(text + (OPEN_THINK if self.open_think else ""))
         if len(ids) > self.max_tokens:

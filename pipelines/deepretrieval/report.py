@@ -6,16 +6,16 @@ from pathlib import Path
 from rich.table import Table
 
 from configs.schema import RewriterConfig
-from pipelines.deepretrieval.baselines import BASELINES
+from pipelines.deepretrieval.baselines import BASELINES, FREE_TEXT_BASELINES
 from pipelines.deepretrieval.environment import Environment
 from pipelines.deepretrieval.evaluate import HUMAN, PSEUDO, TRAINED, UNTRAINED, WARMED_UP, Row
 
-ORDER = (*BASELINES, HUMAN, PSEUDO, UNTRAINED, WARMED_UP, TRAINED)
+ORDER = (*BASELINES, *FREE_TEXT_BASELINES, HUMAN, PSEUDO, UNTRAINED, WARMED_UP, TRAINED)
 
 
 def ordered(rows: Mapping[str, Row]) -> list[Row]:
     """Baselines first, then the models in the order of their training."""
-    rank = {name: i for i, name in enumerate(ORDER)}
+    rank = {name: i for i, name in enumerate(dict.fromkeys(ORDER))}
     return sorted(rows.values(), key=lambda row: rank.get(row.name, len(rank)))
 
 

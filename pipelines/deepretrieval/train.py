@@ -190,6 +190,7 @@ class Trainer:
             self.config.warmup.batch,
             f"{self.config.train.seed}/warmup/{step}",
             open_think=self.config.prompt.open_think,
+            language=prompter.language,
         )
         return [
             Demonstration(prompter.ids(task.need, task.id), (*prompter.encode(text), eos))

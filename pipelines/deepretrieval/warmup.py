@@ -15,6 +15,7 @@ from actors.search.pubmed.terms import STOP_WORDS
 from actors.search.text import fold
 from pipelines.data.task import Pico, Task
 from pipelines.deepretrieval.answer import CLOSE_ANSWER, CLOSE_THINK, OPEN_ANSWER
+from pipelines.deepretrieval.language import PUBMED, Language
 from pipelines.deepretrieval.prompt import OPEN_THINK
 
 _WORD = re.compile(r"[^\W_]+")
@@ -39,7 +40,9 @@ def sides(need: Pico | str, *, lower: bool = True) -> list[tuple[str, list[str]]
     return [(name, words) for name, words in named if words]
 
 
-def demonstration(task: Task, rng: random.Random, *, open_think: bool) -> str:
+def demonstration(
+    task: Task, rng: random.Random, *, open_think: bool, language: Language = PUBMED
+) -> str:
     """One completion in the right format with a query structure drawn from `rng`."""
     # As written: a small model copies whole tokens well, and letter case changes them.
     drawn = sides(task.need, lower=False)
@@ -48,13 +51,16 @@ def demonstration(task: Task, rng: random.Random, *, open_think: bool) -> str:
     kept = [side for side in drawn if rng.random() < 0.75] or [rng.choice(drawn)]
     if rng.random() < 0.2:
         rng.shuffle(kept)
-    pieces = [_side(words, rng) for _, words in kept]
+    pieces = [_side(words, rng, language) for _, words in kept]
     joiner = "AND" if rng.random() < 0.8 else "OR"
     plan = [f"{name} {how}" for (name, _), (how, _) in zip(kept, pieces, strict=True)]
-    if len(kept) > 1:
+    if len(kept) > 1 and language.boolean:
         plan.append("all needed" if joiner == "AND" else "either will do")
     queries = [query for _, query in pieces]
-    query = queries[0] if len(kept) == 1 else f" {joiner} ".join(map(_grouped, queries))
+    if not language.boolean:
+        query = " ".join(queries)
+    else:
+        query = queries[0] if len(kept) == 1 else f" {joiner} ".join(map(_grouped, queries))
     thinking = "; ".join(plan) + "."
     answer = json.dumps({"query": query}, ensure_ascii=False)
     text = f"{thinking}{CLOSE_THINK}{OPEN_ANSWER}{answer}{CLOSE_ANSWER}"
@@ -62,20 +68,30 @@ def demonstration(task: Task, rng: random.Random, *, open_think: bool) -> str:
 
 
 def demonstrations(
-    tasks: Sequence[Task], count: int, seed: str, *, open_think: bool
+    tasks: Sequence[Task],
+    count: int,
+    seed: str,
+    *,
+    open_think: bool,
+    language: Language = PUBMED,
 ) -> list[tuple[Task, str]]:
     """`count` demonstrations over tasks drawn without repeats as long as there are enough."""
     rng = random.Random(seed)
     chosen: list[Task] = []
     while len(chosen) < count:
         chosen += rng.sample(list(tasks), min(len(tasks), count - len(chosen)))
-    return [(task, demonstration(task, rng, open_think=open_think)) for task in chosen]
+    return [
+        (task, demonstration(task, rng, open_think=open_think, language=language))
+        for task in chosen
+    ]
 
 
-def _side(words: Sequence[str], rng: random.Random) -> tuple[str, str]:
+def _side(words: Sequence[str], rng: random.Random, language: Language) -> tuple[str, str]:
     """How one side is searched, in words, and its query."""
     kept = [word for word in words if rng.random() < 0.8] or [rng.choice(list(words))]
-    cut = rng.random() < 0.5
+    if not language.boolean:
+        return ("all words" if len(kept) == len(words) else "some words"), " ".join(kept)
+    cut = language.truncation and rng.random() < 0.5
     terms = [_cut(word, rng) if cut else word for word in kept]
     if len(terms) == 1:
         return ("one word, cut" if cut else "one word"), terms[0]

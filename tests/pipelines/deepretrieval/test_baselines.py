@@ -3,11 +3,14 @@ import pytest
 from pipelines.data.task import Pico, Task
 from pipelines.deepretrieval.baselines import (
     BASELINES,
+    FREE_TEXT_BASELINES,
     PSEUDO_TERMS,
+    baselines,
     human,
     pseudo_document_messages,
     pseudo_document_query,
 )
+from pipelines.deepretrieval.language import LANGUAGES
 
 PICO = Task(
     "p",
@@ -95,3 +98,11 @@ def test_an_empty_pseudo_document_leaves_the_bag_of_words():
         pseudo_document_query(FREE, "", lambda word: 1, 10)
         == "aspirin OR prevent OR second OR stroke OR third"
     )
+
+
+def test_free_text_engines_are_compared_without_boolean_forms():
+    assert baselines(LANGUAGES["trials"]) is BASELINES
+    forms = baselines(LANGUAGES["dense"])
+    assert forms is FREE_TEXT_BASELINES
+    assert forms["content words"](PICO) == "adults type 2 diabetes metformin control hba1c"
+    assert pseudo_document_query(FREE, "platelet", lambda word: 1, 10, " ").endswith(" platelet")

@@ -3,6 +3,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from pipelines.data.task import Pico
+from pipelines.deepretrieval.language import LANGUAGES
 from pipelines.deepretrieval.prompt import (
     PICO_EXPLAINED,
     Prompter,
@@ -61,10 +62,24 @@ def test_the_full_prompt_says_what_the_paper_says():
 
 
 def test_a_free_text_need_comes_without_an_explanation_of_pico():
-    text = messages("what {helps} in gout?", "full", engine="ClinicalTrials.gov")[1]["content"]
+    text = messages("what {helps} in gout?", "full", LANGUAGES["trials"])[1]["content"]
     assert "PICO" not in text
     assert "ClinicalTrials.gov" in text
+    assert "relevant trials" in text
     assert text.endswith("\nQuestion: what {helps} in gout?")
+
+
+def test_an_engine_of_free_text_is_asked_without_the_boolean_note():
+    dense = LANGUAGES["dense"]
+    full = messages("gout", "full", dense)[1]["content"]
+    assert "AND" not in full
+    assert "parentheses" not in full
+    system, user = messages("gout", "short", dense)
+    assert system["content"] == "You write semantic search queries."
+    assert user["content"] == (
+        'Think, then write a semantic search query as <answer>{"query": "..."}</answer>.'
+        "\nQuestion: gout"
+    )
 
 
 def test_the_short_prompt_is_one_line_and_the_need():

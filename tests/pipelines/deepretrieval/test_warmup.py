@@ -10,6 +10,7 @@ from actors.search.pubmed.parser import parse
 from actors.search.pubmed.tree import Tree
 from pipelines.data.task import Pico, Task
 from pipelines.deepretrieval.answer import Answer, read_answer
+from pipelines.deepretrieval.language import LANGUAGES
 from pipelines.deepretrieval.warmup import content_words, demonstration, demonstrations, sides
 
 NEED = Pico("older adults with atrial fibrillation", "warfarin", "", "risk of major bleeding")
@@ -138,3 +139,22 @@ def test_tasks_repeat_only_when_there_are_too_few(count, most):
 def test_a_need_without_a_word_is_named():
     with pytest.raises(ValueError, match="'t9'"):
         demonstration(Task("t9", "What is it?", frozenset("1")), random.Random(0), open_think=True)
+
+
+def test_demonstrations_of_engines_without_truncation_hold_no_star():
+    queries = {
+        read(
+            demonstration(TASK, random.Random(i), open_think=True, language=LANGUAGES["trials"])
+        ).query
+        for i in range(300)
+    }
+    assert not any("*" in query for query in queries)
+    assert any(" OR " in query for query in queries)
+
+
+def test_demonstrations_of_free_text_engines_are_words_alone():
+    words = {word for _, side in sides(NEED, lower=False) for word in side}
+    for i in range(300):
+        text = demonstration(TASK, random.Random(i), open_think=True, language=LANGUAGES["bm25"])
+        assert set(read(text).query.split()) <= words
+        assert "either will do" not in text

@@ -1,0 +1,25 @@
+"""What the rewriter must know of a search engine: its name, and what its queries may hold."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """`name` and `documents` are the prompt's words; `boolean` allows AND, OR and parentheses,
+    `truncation` allows `word*`."""
+
+    name: str
+    documents: str
+    boolean: bool = True
+    truncation: bool = False
+
+
+LANGUAGES = {
+    "pubmed": Language("PubMed", "publications", truncation=True),
+    "trials": Language("ClinicalTrials.gov", "trials"),
+    "bm25": Language("keyword search", "documents", boolean=False),
+    "dense": Language("semantic search", "documents", boolean=False),
+    "hybrid": Language("semantic and keyword search", "documents", boolean=False),
+}
+"""By the name that `search.engine` gives."""
+PUBMED = LANGUAGES["pubmed"]
