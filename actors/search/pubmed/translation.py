@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import NamedTuple, Protocol
 
-from actors.search.index_schema import owner
-from actors.search.pubmed.fields import ALL, LANGUAGES, Field
+from actors.search.pubmed.fields import ALL, LANGUAGES, Field, owner
 from actors.search.pubmed.terms import STOP_WORDS
 from actors.search.pubmed.tree import DateRange, Operator, Term, Tree
 
