@@ -93,6 +93,15 @@ class Lookup(Vocabulary, Protocol):
         """Number of records that hold `atom` in each of its stores; summed over shards."""
 
     def scores(
-        self, atom: Atom, frequencies: Sequence[int], statistics: Statistics
+        self,
+        atom: Atom,
+        frequencies: Sequence[int],
+        statistics: Statistics,
+        k1: float = 1.2,
+        b: float = 0.75,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """BM25 of `atom`: (ordinals uint32, scores float32), one entry per record and store."""
+        """BM25 of `atom`: (ordinals uint32, scores float32), one entry per record and store.
+
+        idf * tf / (tf + k1 * (1 - b + b * length / mean length)), idf = ln(1 + (N - df + 0.5) /
+        (df + 0.5)), as Lucene has it; lengths are exact.
+        """
