@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
 
+from actors.search.pubmed_dates import NO_DATE, Dated, make_date
 from actors.search.types import MeshHeading, Record
 from pipelines.data.failures import CorpusError
 from pipelines.data.jsonl import Fields, read_objects
-from pipelines.data.pubmed_dates import NO_DATE, Dated, make_date
 from pipelines.data.pubmed_xml import Report
 from pipelines.data.pubmed_xml import read_records as read_xml_records
 from pipelines.data.task import Pico, Task

@@ -2,8 +2,11 @@ import gzip
 from datetime import date
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actors.search.types import MeshHeading, Record
+from pipelines.data import pubmed_xml
 from pipelines.data.pubmed_xml import CorpusError, Deletion, read_pubmed_xml, read_records
 
 FULL = """
@@ -75,6 +78,9 @@ EXPECTED = Record(
     languages=("eng", "fre"),
     references=("55", "56"),
     doi="10.1/abc",
+    full_authors=("de la Cruz, Ana B", "Li, Jean-Luc", "Test Study Group"),
+    electronic=date(1978, 12, 30),
+    other_ids=(("pii", "S1"),),
 )
 
 
@@ -121,6 +127,7 @@ def test_fallbacks_article_date_medline_abbreviation_and_doi_of_the_id_list(tmp_
             journal_abbreviation="J T",
             published=date(2020, 2, 3),
             published_precision="day",
+            electronic=date(2020, 2, 3),
             doi="10.2/x",
         )
     ]
@@ -192,8 +199,48 @@ def test_damaged_gz(tmp_path):
 
 def test_an_article_without_pmid(tmp_path):
     path = write(tmp_path / "a.xml", article("8"), "<PubmedArticle></PubmedArticle>")
-    with pytest.raises(CorpusError, match=r"a\.xml: article 2 has no PMID.*byte \d+.*PMID 8"):
+    with pytest.raises(CorpusError, match=r"a\.xml, line 4: article 2 has no PMID.*PMID 8"):
         list(read_pubmed_xml(path))
+
+
+def test_lines_are_counted_over_the_whole_file(tmp_path):
+    path = tmp_path / "bad.xml"
+    filler = "\n".join(article(str(n), "t" * 300) for n in range(2000))
+    path.write_text("<PubmedArticleSet>\n" + filler + "<PubmedArticle>\n\n&nope;</PubmedArticle>")
+    with pytest.raises(CorpusError, match=r"broken XML at line 4003, .*nope.*PMID 1999"):
+        list(read_pubmed_xml(path))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "us-ascii"])
+def test_other_encodings_and_prologs(tmp_path, encoding):
+    path = tmp_path / "a.xml"
+    xml = (
+        f'<?xml version="1.0" encoding="{encoding}"?>\n<!-- <PubmedArticle> -->\n'
+        '<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD x" "https://dtd/x.dtd">\n'
+        f"<PubmedArticleSet>{article('1', 'Ménière')}<!-- a --><?pi?></PubmedArticleSet>"
+    )
+    path.write_bytes(xml.encode(encoding, "xmlcharrefreplace"))
+    assert [(record.id, record.title) for record in read_pubmed_xml(path)] == [("1", "Ménière")]
+
+
+def test_entities_of_a_dtd_are_not_expanded(tmp_path):
+    path = tmp_path / "a.xml"
+    dtd = f'<!DOCTYPE PubmedArticleSet [<!ENTITY a "lol"><!ENTITY f SYSTEM "{__file__}">]>'
+    path.write_text(f"{dtd}<PubmedArticleSet>{article('1', 'x &a; &f; y')}</PubmedArticleSet>")
+    (record,) = read_pubmed_xml(path)
+    assert "lol" not in record.title
+    assert "import" not in record.title
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=40), st.integers(16, 700))
+def test_pieces_of_any_size_give_the_same_records(tmp_path_factory, sizes, piece):
+    path = tmp_path_factory.mktemp("xml") / "a.xml"
+    write(path, *(article(str(n), "t" * size) for n, size in enumerate(sizes)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pubmed_xml, "_PIECE", piece)
+        patch.setattr(pubmed_xml, "_HEAD", 60)
+        found = [(record.id, len(record.title)) for record in read_pubmed_xml(path)]
+    assert found == [(str(n), size) for n, size in enumerate(sizes)]
 
 
 def test_other_xml_and_other_files_are_refused(tmp_path):

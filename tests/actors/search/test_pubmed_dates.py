@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.pubmed_dates import make_date, medline_date, read_date
+from actors.search.pubmed_dates import make_date, medline_date, read_date
 
 
 @pytest.mark.parametrize(

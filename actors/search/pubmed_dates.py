@@ -6,7 +6,7 @@ Source: the NLM DTD notes on `PubDate`, `MedlineDate` and `ArticleDate`
 
 import re
 from datetime import date
-from xml.etree.ElementTree import Element
+from typing import Any
 
 Dated = tuple[date | None, str]
 """A date and its precision: `year` | `month` | `day`, or (None, "")."""
@@ -64,8 +64,11 @@ def medline_date(text: str) -> Dated:
     return make_date(years[0], words[0], day)
 
 
-def read_date(element: Element | None) -> Dated:
-    """The date in a PubDate, ArticleDate, DateCompleted or DateRevised element."""
+def read_date(element: Any) -> Dated:
+    """The date in a PubDate, ArticleDate, DateCompleted, PubMedPubDate ... element.
+
+    `element` is of lxml or of `xml.etree`; None has no date.
+    """
     if element is None:
         return NO_DATE
     free_text = element.findtext("MedlineDate")
