@@ -223,13 +223,12 @@ def test_other_encodings_and_prologs(tmp_path, encoding):
     assert [(record.id, record.title) for record in read_pubmed_xml(path)] == [("1", "Ménière")]
 
 
-def test_entities_of_a_dtd_are_not_expanded(tmp_path):
+def test_entities_read_no_files(tmp_path):
     path = tmp_path / "a.xml"
-    dtd = f'<!DOCTYPE PubmedArticleSet [<!ENTITY a "lol"><!ENTITY f SYSTEM "{__file__}">]>'
-    path.write_text(f"{dtd}<PubmedArticleSet>{article('1', 'x &a; &f; y')}</PubmedArticleSet>")
+    dtd = f'<!DOCTYPE PubmedArticleSet [<!ENTITY f SYSTEM "{__file__}">]>'
+    path.write_text(f"{dtd}<PubmedArticleSet>{article('1', 'x &f; y')}</PubmedArticleSet>")
     (record,) = read_pubmed_xml(path)
-    assert "lol" not in record.title
-    assert "import" not in record.title
+    assert record.title.split() in (["x", "y"], ["x", "&f;", "y"])
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=40), st.integers(16, 700))
