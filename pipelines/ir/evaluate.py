@@ -1,8 +1,8 @@
 """Run an engine over a collection's judged queries and measure it with ir-measures.
 
 Values are trec_eval's (through pytrec_eval): a query without hits counts 0, judged relevant
-documents that the corpus lacks count as missed, ties are by id descending. RR with a cut-off is
-ir-measures' own, over the same order.
+documents that the corpus lacks count as missed, ties are by id descending. RR with a cut-off is RR
+of the cut run: ir-measures would hand it to a tool that orders ties the other way round.
 """
 
 from collections.abc import Callable, Sequence
@@ -113,12 +113,24 @@ def measure_run(
     run: Run, qrels: Qrels, measures: Sequence[str] = MEASURES
 ) -> dict[str, dict[str, float]]:
     """`values[measure][query]` of every query of `qrels`; a query that `run` lacks counts 0."""
-    parsed = _parse(measures, None)
-    given = {query: dict(run[query]) for query in qrels if run.get(query)}
     found: dict[str, dict[str, float]] = {name: dict.fromkeys(qrels, 0.0) for name in measures}
-    for value in ir_measures.iter_calc(list(parsed.values()), qrels, given):
-        found[str(value.measure)][value.query_id] = float(value.value)
+    groups: dict[int | None, list[str]] = {}
+    for name, measure in _parse(measures, None).items():
+        cut = measure.params.get("cutoff") if measure.NAME == "RR" else None
+        groups.setdefault(cut, []).append(name)
+    for cut, names in groups.items():
+        given = {query: dict(ordered(run[query])[:cut]) for query in qrels if run.get(query)}
+        asked = {ir_measures.parse_measure(name): name for name in names}
+        if cut is not None:
+            asked = {_without_cutoff(measure): name for measure, name in asked.items()}
+        for value in ir_measures.iter_calc(list(asked), qrels, given):
+            found[asked[value.measure]][value.query_id] = float(value.value)
     return found
+
+
+def _without_cutoff(measure: ir_measures.Measure) -> ir_measures.Measure:
+    rest = {name: value for name, value in measure.params.items() if name != "cutoff"}
+    return ir_measures.RR(**rest) if rest else ir_measures.RR
 
 
 def _parse(measures: Sequence[str], k: int | None) -> dict[str, ir_measures.Measure]:

@@ -87,15 +87,18 @@ class Embedder:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
         return digest.hexdigest()[:16]
 
-    def embed_queries(self, texts: Sequence[str]) -> np.ndarray:
-        """Unit vectors (texts, dimension) of queries."""
-        return self._embed([self.query_prefix + text for text in texts], None).vectors
+    def embed_queries(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Unit vectors (texts, dimension) of queries, and which were cut (bool)."""
+        return self._embed([self.query_prefix + text for text in texts], None)
 
     def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Embeddings:
         """Unit vectors of passages, in their order."""
-        return self._embed([self.passage_prefix + text for text in texts], progress)
+        vectors, cut = self._embed([self.passage_prefix + text for text in texts], progress)
+        return Embeddings(vectors, int(cut.sum()))
 
-    def _embed(self, texts: Sequence[str], progress: Progress | None) -> Embeddings:
+    def _embed(
+        self, texts: Sequence[str], progress: Progress | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         lengths = self._lengths(texts)
         order = np.argsort(-lengths, kind="stable")  # texts of like length pad each other least
@@ -116,7 +119,7 @@ class Embedder:
                 f"model {self.name} gave a vector that is not finite for text {bad[0]}: "
                 f"{texts[bad[0]][:80]!r}"
             )
-        return Embeddings(vectors, int((lengths > self.max_tokens).sum()))
+        return vectors, lengths > self.max_tokens
 
     def _lengths(self, texts: Sequence[str]) -> np.ndarray:
         """Number of tokens of each text, uncut."""
