@@ -109,3 +109,4 @@ class SearchRequest:
     syntax: str = "pubmed"  # "pubmed" | "ovid" | "essie" | "bag" (words, BM25) | ...
     today: date | None = None  # what "last 5 years" counts from; None = the current day
     history: tuple[str, ...] = ()  # earlier queries: `#1` is the first
+    mapping: bool = True  # automatic term mapping of untagged words (PubMed)

@@ -15,11 +15,15 @@ _OPERATORS = {"AND": "AND", "OR": "OR", "NOT": "NOT", "&": "AND", "|": "OR"}
 
 
 class Token(NamedTuple):
-    """`text` is without quotes or brackets; an operator's is AND, OR or NOT, however spelt."""
+    """`text` is without quotes or brackets; an operator's is AND, OR or NOT, however spelt.
+
+    `position` and `end` bound it in the query, quotes and brackets included.
+    """
 
     kind: str
     text: str
     position: int
+    end: int
 
 
 def lex(query: str) -> list[Token]:
@@ -34,5 +38,5 @@ def lex(query: str) -> list[Token]:
         text = match[kind]
         if text in _OPERATORS and kind in (WORD, OPERATOR):
             kind, text = OPERATOR, _OPERATORS[text]
-        tokens.append(Token(kind, text, match.start()))
+        tokens.append(Token(kind, text, *match.span()))
     return tokens

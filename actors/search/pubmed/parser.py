@@ -4,16 +4,16 @@ Operators apply strictly from left to right, without precedence; what stands sid
 except words, which form one term first: `a b OR c d` is `(a AND b) OR (c AND d)`.
 Tolerated with a warning: unbalanced parentheses, quotation marks and brackets; operators that lack
 an operand; of operators in a row the last one counts. A NOT with nothing before it is read as "all
-records but". Left out: mapping of terms, explosion, history (`#1`), proximity, relative dates; the
-last three give a QueryError.
+records but". Operands that hold nothing, such as `[pdat]` or `()`, are absent, and so is the
+operator before them; a query of nothing else is an error.
 """
 
 import re
 from dataclasses import dataclass, field
 from datetime import date
 
-from actors.search.pubmed.dates import parse_date
-from actors.search.pubmed.fields import DATE, UID, Field, field_of
+from actors.search.pubmed.dates import parse_date, parse_relative
+from actors.search.pubmed.fields import NEAR_FIELDS, Field, Tag, read_tag
 from actors.search.pubmed.lexer import (
     CLOSE,
     COLON,
@@ -26,21 +26,16 @@ from actors.search.pubmed.lexer import (
     Token,
     lex,
 )
-from actors.search.pubmed.terms import STOP_WORDS, phrase, pieces
-from actors.search.pubmed.tree import DateRange, Node, Operator, Term, Tree
+from actors.search.pubmed.terms import Piece, phrase, pieces
+from actors.search.pubmed.tree import DateRange, History, Ids, Near, Node, Operator, Term, Tree
+from actors.search.text import words
 from actors.search.types import QueryError
 
-_PROXIMITY = re.compile(r":\s*~\s*\d+\s*$")
-_RELATIVE_DATE = re.compile(r"last\s+\d+\s+(day|week|month|year)s?", re.IGNORECASE)
-_HISTORY = re.compile(r"#\d+")
-_PMID = re.compile(r"\d+[,;]?", re.ASCII)
-_DATE_WORDS = 3  # `2010 Jan 5` is the longest date
-
-
-class _UnsupportedError(Exception):
-    def __init__(self, what: str, position: int) -> None:
-        super().__init__(f"{what} is not supported")
-        self.position = position
+_HISTORY = re.compile(r"#([0-9]{1,6})", re.ASCII)
+_PMID = re.compile(r"[0-9]+[,;]?", re.ASCII)
+_DATE_WORDS = 3  # `2010 Jan 5` and `last 5 years` are the longest dates
+_UNTAGGED = Tag(None)
+_OPERATORS = {operator.value: operator for operator in Operator}
 
 
 @dataclass(slots=True)
@@ -57,38 +52,36 @@ class _Operand:
 
     tokens: list[Token]
     tag: Token | None
-    field: Field | None
+    meaning: Tag
     end: int
 
     @property
     def quoted(self) -> bool:
         return bool(self.tokens) and self.tokens[0].kind == PHRASE
 
+    @property
+    def dated(self) -> bool:
+        return self.meaning.field is not None and self.meaning.field.kind == "date"
+
 
 def parse(query: str) -> Tree | QueryError:
     """The tree of `query`, or why it cannot be run."""
     tokens = lex(query)
     if tokens and all(t.kind == WORD and _PMID.fullmatch(t.text) for t in tokens):
-        return Tree((_pmids(tokens),))
-    try:
-        return _Parser(tokens).run(query)
-    except _UnsupportedError as error:
-        return QueryError(str(error), query, error.position)
-
-
-def _pmids(tokens: list[Token]) -> Term:
-    ids = [t.text.rstrip(",;") for t in tokens]
-    return Term(" ".join(ids), tuple((i,) for i in ids), tokens[0].position, UID)
+        ids = tuple(t.text.rstrip(",;") for t in tokens)
+        return Tree((Ids(ids, tokens[0].position),))
+    return _Parser(query, tokens).run()
 
 
 @dataclass(slots=True)
 class _Parser:
+    query: str
     tokens: list[Token]
     out: list[Node] = field(default_factory=list)
     groups: list[_Group] = field(default_factory=lambda: [_Group()])
     warnings: dict[str, None] = field(default_factory=dict)
 
-    def run(self, query: str) -> Tree | QueryError:
+    def run(self) -> Tree | QueryError:
         if any(t.kind == STRAY for t in self.tokens):
             self.warn("quotation mark or bracket without its partner ignored")
             self.tokens = [t for t in self.tokens if t.kind != STRAY]
@@ -100,7 +93,7 @@ class _Parser:
             elif token.kind == CLOSE:
                 self.close()
             elif token.kind == OPERATOR:
-                self.operator(Operator(token.text))
+                self.operator(_OPERATORS[token.text])
             else:
                 i = self.operand_at(i)
                 continue
@@ -113,7 +106,8 @@ class _Parser:
         if not self.out:
             position = self.tokens[0].position if self.tokens else 0
             why = f" ({'; '.join(self.warnings)})" if self.warnings else ""
-            return QueryError(f"the query holds nothing to search for{why}", query, position)
+            message = f"the query is blank: it holds nothing to search for{why}"
+            return QueryError(message, self.query, position)
         return Tree(tuple(self.out), tuple(self.warnings))
 
     def warn(self, message: str, kind: str = "OutputMessage") -> None:
@@ -147,6 +141,10 @@ class _Parser:
         """An operand that holds nothing is absent, and so is the operator before it."""
         self.groups[-1].operator = None
 
+    def put(self, node: Node) -> None:
+        self.out.append(node)
+        self.join()
+
     def join(self) -> None:
         """What was last put out becomes an operand of the group."""
         group = self.groups[-1]
@@ -162,84 +160,125 @@ class _Parser:
         left = self.scan(i)
         while left.end < len(self.tokens) and self.tokens[left.end].kind == COLON:
             right = self.scan(left.end + 1)
-            if DATE in (left.field, right.field):
+            if left.dated or right.dated:
                 return self.range(left, right)
             if left.tag or left.quoted or right.quoted:
                 self.term(left)
                 return left.end + 1
             left.tokens += right.tokens
-            left.tag, left.field, left.end = right.tag, right.field, right.end
-        if left.field is DATE and left.tokens:
-            words, start, end, text = self.last_date(left)
-            if words:
-                self.term(_Operand(words, None, None, 0))
-            self.date(text, start, end, left.tokens[-1].position)
+            left.tag, left.meaning, left.end = right.tag, right.meaning, right.end
+        if left.dated and left.tokens:
+            self.day(left)
         else:
             self.term(left)
         return left.end
 
     def scan(self, i: int) -> _Operand:
+        tokens = self.tokens
         end = i
-        if end < len(self.tokens) and self.tokens[end].kind == PHRASE:
+        if end < len(tokens) and tokens[end].kind == PHRASE:
             end += 1
         else:
-            while end < len(self.tokens) and self.tokens[end].kind == WORD:
+            while end < len(tokens) and tokens[end].kind == WORD:
                 end += 1
-        tokens = self.tokens[i:end]
-        if end == len(self.tokens) or self.tokens[end].kind != TAG:
-            return _Operand(tokens, None, None, end)
-        tag = self.tokens[end]
-        if _PROXIMITY.search(tag.text):
-            raise _UnsupportedError(f"proximity search [{tag.text}]", tag.position)
-        known = field_of(tag.text)
-        if known is None and tag.text.strip():
-            self.warn(tag.text.strip(), "FieldNotFound")
-        if not tokens:
+        found = tokens[i:end]
+        if end == len(tokens) or tokens[end].kind != TAG:
+            return _Operand(found, None, _UNTAGGED, end)
+        tag = tokens[end]
+        meaning = read_tag(tag.text)
+        if meaning.field is None and tag.text.strip():
+            self.warn(" ".join(tag.text.split()), "FieldNotFound")
+        if not found:
             self.warn(f"[{tag.text}] without a term before it ignored")
-        return _Operand(tokens, tag, known, end + 1)
+        return _Operand(found, tag, meaning, end + 1)
 
     def term(self, operand: _Operand) -> None:
-        tokens = operand.tokens
-        text = " ".join(token.text for token in tokens)
-        if operand.quoted:
-            found, ignored = phrase(text)
-            parts = [found] if found else []
-        else:
-            parts, ignored = self.pieces(tokens, operand.tag is None)
-        if ignored:
+        """Put out what is neither a date nor a range."""
+        tokens, tag = operand.tokens, operand.meaning
+        if not tokens:
+            self.blank()
+            return
+        if not operand.quoted and any(t.text[0] == "#" for t in tokens):
+            tokens = self.histories(tokens)
+            if not tokens:
+                return
+        if tag.field is not None and tag.field.kind == "id":
+            ids = re.split(r"[\s,;]+", " ".join(t.text for t in tokens))
+            if found := tuple(i for i in ids if i):
+                self.put(Ids(found, tokens[0].position))
+            else:
+                self.blank()
+            return
+        end = operand.tag.end if operand.tag and tag.field else tokens[-1].end
+        text = self.query[tokens[0].position : end]
+        qualifier = ""
+        if tag.field is not None and tag.field.kind == "mesh" and "/" in text:
+            tokens, qualifier = _split_qualifier(tokens)
+        parts, ignored = self.pieces(tokens)
+        if ignored and not (tag.field and tag.field.kind == "author"):  # truncated anyhow
             self.warn(f"truncation ignored in {text}: * needs 4 characters and the end of a word")
         if not parts:
             self.blank()
             return
-        self.out.append(Term(text, tuple(parts), tokens[0].position, operand.field, operand.quoted))
-        self.join()
+        position = tokens[0].position
+        if tag.slop is not None and tag.field is not None:
+            groups = tuple((word,) for piece in parts for word in piece)
+            starred = any(word.endswith("*") for (word,) in groups)
+            if len(groups) > 1 and not starred and tag.field.label in NEAR_FIELDS:
+                self.put(Near(text, groups, tag.slop, position, tag.field))
+                return
+            self.warn(f"proximity ignored in {text}: {_why_not_near(starred, tag.field)}")
+        quoted = operand.quoted
+        self.put(Term(text, parts, position, tag.field, quoted, tag.explode, qualifier))
 
-    def pieces(self, tokens: list[Token], untagged: bool) -> tuple[list[tuple[str, ...]], bool]:
-        parts: list[tuple[str, ...]] = []
+    def histories(self, tokens: list[Token]) -> list[Token]:
+        """Put out each `#n` and the words before it; the words after the last one."""
+        found: list[Token] = []
+        for token in tokens:
+            if match := _HISTORY.fullmatch(token.text):
+                if found:
+                    self.term(_Operand(found, None, _UNTAGGED, 0))
+                self.put(History(int(match[1]), token.position))
+                found = []
+            else:
+                found.append(token)
+        return found
+
+    def pieces(self, tokens: list[Token]) -> tuple[tuple[Piece, ...], bool]:
+        """The pieces of a term, and whether a `*` had to be ignored."""
+        if tokens[0].kind == PHRASE:
+            found, ignored = phrase(tokens[0].text)
+            return ((found,) if found else ()), ignored
+        if len(tokens) == 1:
+            return pieces(tokens[0].text)
+        parts: list[Piece] = []
         ignored = False
         for token in tokens:
-            if token.text[0] == "#" and _HISTORY.fullmatch(token.text):
-                raise _UnsupportedError(f"search history ({token.text})", token.position)
-            found, bad = pieces(token.text)
+            some, bad = pieces(token.text)
             ignored |= bad
-            for piece in found:
-                if untagged and len(piece) == 1 and piece[0] in STOP_WORDS:
-                    self.warn(piece[0], "PhraseIgnored")
-                else:
-                    parts.append(piece)
-        return parts, ignored
+            parts += some
+        return tuple(parts), ignored
 
-    def last_date(self, operand: _Operand) -> tuple[list[Token], date | None, date | None, str]:
-        """The date that ends an operand, and the words before it."""
+    def day(self, operand: _Operand) -> None:
+        """Put out the date that ends an operand, and the words before it."""
         tokens = operand.tokens
-        whole = " ".join(token.text for token in tokens)
-        if _RELATIVE_DATE.fullmatch(whole.strip()):
-            raise _UnsupportedError(f"the relative date {whole!r}", tokens[0].position)
+        assert operand.tag is not None
         for count in range(min(_DATE_WORDS, len(tokens)), 0, -1):
             text = " ".join(token.text for token in tokens[-count:])
-            if days := parse_date(text):
-                return tokens[:-count], *days, text
-        return tokens[:-1], None, None, tokens[-1].text
+            last, days = parse_relative(text), parse_date(text)
+            if last or days:
+                break
+        else:
+            count = 1
+        if not any(token.text.strip() for token in tokens):
+            self.blank()
+            return
+        if len(tokens) > count:
+            self.term(_Operand(tokens[:-count], None, _UNTAGGED, 0))
+        start, end = days or (None, None)
+        position = tokens[-count].position
+        text = self.query[position : operand.tag.end]
+        self.put(DateRange(text, start, end, position, operand.meaning.field, last))
 
     def range(self, left: _Operand, right: _Operand) -> int:
         """Put out `left:right`; the index after it. A missing end is open, no ends are blank."""
@@ -250,30 +289,54 @@ class _Parser:
             return right.end
         first: date | None = date.min
         last: date | None = date.max
-        from_text = to_text = ""
+        position = (left.tokens or right.tokens)[0].position
         if starts:
-            words, first, _, from_text = self.last_date(left)
-            if words:
-                self.term(_Operand(words, None, None, 0))
+            used, days = _date_at(left.tokens, before=True)
+            first = days and days[0]
+            position = left.tokens[-used].position
+            if len(left.tokens) > used:
+                self.term(_Operand(left.tokens[:-used], None, _UNTAGGED, 0))
         after = right.end
         if ends:
-            used = 1
-            last, to_text = None, right.tokens[0].text
-            for count in range(min(_DATE_WORDS, len(right.tokens)), 0, -1):
-                text = " ".join(token.text for token in right.tokens[:count])
-                if days := parse_date(text):
-                    used, last, to_text = count, days[1], text
-                    break
+            used, days = _date_at(right.tokens, before=False)
+            last = days and days[1]
             if right.tag is None:
                 after -= len(right.tokens) - used
             elif used < len(right.tokens):
                 self.warn(f"{right.tokens[used].text} ignored after a date")
-        position = (left.tokens or right.tokens)[0].position
-        self.date(f"{from_text}:{to_text}", first, last, position)
+        if first is None or last is None:
+            first = last = None
+        field_ = right.meaning.field if right.dated else left.meaning.field
+        text = self.query[position : self.tokens[after - 1].end]
+        self.put(DateRange(text, first, last, position, field_))
         return after
 
-    def date(self, text: str, start: date | None, end: date | None, position: int) -> None:
-        if start is None or end is None:
-            start = end = None
-        self.out.append(DateRange(text, start, end, position))
-        self.join()
+
+def _date_at(tokens: list[Token], before: bool) -> tuple[int, tuple[date, date] | None]:
+    """The date that ends (`before` a colon) or starts `tokens`: how many of them, and its days."""
+    for count in range(min(_DATE_WORDS, len(tokens)), 0, -1):
+        text = " ".join(t.text for t in (tokens[-count:] if before else tokens[:count]))
+        if not before and text.lower() == "present":
+            return count, (date.max, date.max)
+        if days := parse_date(text):
+            return count, days
+    return 1, None
+
+
+def _split_qualifier(tokens: list[Token]) -> tuple[list[Token], str]:
+    """`heading/subheading`: the tokens of the heading, and the subheading."""
+    for i, token in enumerate(tokens):
+        head, slash, tail = token.text.partition("/")
+        if slash:
+            text = " ".join((tail, *(t.text for t in tokens[i + 1 :])))
+            heading = [*tokens[:i], token._replace(text=head)] if head.strip() else tokens[:i]
+            return heading or tokens, " ".join(words(text)) if heading else ""
+    return tokens, ""
+
+
+def _why_not_near(starred: bool, found: Field) -> str:
+    if starred:
+        return "no truncation in it"
+    if found.label not in NEAR_FIELDS:
+        return "only [ti], [tiab] and [ad] have it"
+    return "it needs two words"

@@ -1,6 +1,7 @@
 """The words inside one term: pieces, truncation, stop words."""
 
 import re
+from functools import lru_cache
 
 from actors.search.text import fold, words
 
@@ -23,16 +24,23 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 _PIECE = re.compile(r"[^\W_]+(?:[-‐'’][^\W_]+)*(?P<star>\*(?![^\W_]))?")
 _PHRASE_STAR = re.compile(r"[^\W_]\*[^\w]*$")
 
+_CACHED_CHARACTERS = 200  # longer texts do not come twice
+
 Piece = tuple[str, ...]
 
 
-def pieces(raw: str) -> tuple[list[Piece], bool]:
+def pieces(raw: str) -> tuple[tuple[Piece, ...], bool]:
     """The pieces of an unquoted word as typed, and whether a `*` in it had to be ignored.
 
     `low-dose` is one piece of two words, `0.5` two pieces, `diabet*` a piece that ends in `*`.
     """
     if raw.isascii() and raw.isalnum():
-        return [(raw.lower(),)], False
+        return ((raw.lower(),),), False
+    return (_pieces if len(raw) <= _CACHED_CHARACTERS else _pieces.__wrapped__)(raw)
+
+
+@lru_cache(maxsize=16384)
+def _pieces(raw: str) -> tuple[tuple[Piece, ...], bool]:
     out, ignored = [], False
     folded = fold(raw)
     for match in _PIECE.finditer(folded):
@@ -44,11 +52,16 @@ def pieces(raw: str) -> tuple[list[Piece], bool]:
                 ignored = True
         out.append(piece)
     used = sum(piece[-1].endswith("*") for piece in out)
-    return out, ignored or folded.count("*") > used
+    return tuple(out), ignored or folded.count("*") > used
 
 
 def phrase(raw: str) -> tuple[Piece, bool]:
     """The words between two quotation marks, and whether a `*` among them had to be ignored."""
+    return (_phrase if len(raw) <= _CACHED_CHARACTERS else _phrase.__wrapped__)(raw)
+
+
+@lru_cache(maxsize=16384)
+def _phrase(raw: str) -> tuple[Piece, bool]:
     found = words(raw)
     if "*" not in raw or not found:
         return tuple(found), "*" in raw

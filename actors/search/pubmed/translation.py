@@ -1,246 +1,188 @@
-"""Tree to leaves of the index, with PubMed's warnings and its way of writing how a query was read.
+"""Tree to plan: which values of the index each term means, with PubMed's warnings.
 
 Warnings carry the names E-utilities give them: `PhraseNotFound`, `QuotedPhraseNotFound`,
 `FieldNotFound`, `PhraseIgnored`, `OutputMessage`, then a colon.
 """
 
-import re
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import NamedTuple, Protocol
 
-from actors.search.pubmed.fields import ALL, LANGUAGES, Field, owner
-from actors.search.pubmed.terms import STOP_WORDS
-from actors.search.pubmed.tree import DateRange, Operator, Term, Tree
+from actors.search.lookup import Vocabulary
+from actors.search.mesh import Mesh
+from actors.search.pubmed.dates import back
+from actors.search.pubmed.fields import ALL, DATE, owner
+from actors.search.pubmed.plan import Leaf, Plan, Recall, Step, render
+from actors.search.pubmed.reading import MAX_EXPANSIONS, Reader, Reading
+from actors.search.pubmed.tree import DateRange, History, Ids, Near, Operator, Term, Tree
+from actors.search.text import words
+from actors.search.types import QueryError
 
-MAX_EXPANSIONS = 600
-"""Variations of a truncated word that are searched, in alphabetical order."""
+__all__ = ["MAX_EXPANSIONS", "Translator"]
+
+OPEN_END = date(3000, 1, 1)
+"""PubMed writes any later end of a range as 3000/12/12."""
+
+_CACHED_TERMS = 20_000
+_CACHED_CHARACTERS = 200
+_LONGEST_RECALL = 10_000  # characters of an earlier query that a translation repeats
 
 
-class Atom(NamedTuple):
-    """What the index looks up: a word, whole value or phrase in any of the store fields.
+@dataclass(slots=True)
+class Translator:
+    """Translates for one vocabulary, one choice of searchable `fields`, mapping on or off.
 
-    A last word that ends in `*` is a prefix; `smith *` means `smith` and all that starts so.
+    `fields` None: all that the vocabulary has. `most_expansions` bounds a truncated word; None
+    leaves it open, as Ovid does. What terms mean is kept, so a translator is worth keeping.
     """
 
-    stores: tuple[str, ...]
-    words: tuple[str, ...]
+    vocabulary: Vocabulary
+    mesh: Mesh | None = None
+    fields: Sequence[str] | None = None
+    mapping: bool = True
+    most_expansions: int | None = MAX_EXPANSIONS
+    _reader: Reader = field(init=False, repr=False)
+    _readings: dict[tuple[str, Term | Near], Reading] = field(default_factory=dict, repr=False)
 
-
-class Hits(NamedTuple):
-    """The records of an atom as a bitmap; `cut` when a truncation had too many variations."""
-
-    bits: int
-    cut: bool = False
-
-
-class Lookup(Protocol):
-    """What translation asks of an index."""
-
-    def find(self, atom: Atom) -> Hits:
-        """The records that hold `atom`."""
-
-    def published(self, start: date, end: date) -> int:
-        """The bitmap of records published from `start` to `end`, both included."""
-
-
-class Leaf(NamedTuple):
-    """A leaf of the translated query. `atom` is None where nothing can be ranked by it."""
-
-    label: str
-    bits: int
-    atom: Atom | None = None
-
-
-Step = Leaf | Operator
-
-
-@dataclass(slots=True)
-class Translation:
-    """A query in terms of the index: steps in postfix order, and the warnings so far."""
-
-    steps: list[Step] = field(default_factory=list)
-    warnings: dict[str, None] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return render(self.steps)
-
-
-def translate(tree: Tree, lookup: Lookup, fields: Sequence[str]) -> Translation:
-    """Look every term of `tree` up in those of its fields that are among `fields`."""
-    translator = _Translator(lookup, fields, Translation(warnings=dict.fromkeys(tree.warnings)))
-    steps = translator.out.steps
-    for node in tree.nodes:
-        if isinstance(node, Operator):
-            steps.append(node)
-        elif isinstance(node, DateRange):
-            translator.date(node)
-        else:
-            translator.term(node)
-    return translator.out
-
-
-@dataclass(slots=True)
-class _Translator:
-    lookup: Lookup
-    fields: Sequence[str]
-    out: Translation
-    stores: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def warn(self, kind: str, message: str) -> None:
-        self.out.warnings[f"{kind}: {message}"] = None
-
-    def date(self, node: DateRange) -> None:
-        if node.start is None or node.end is None:
-            self.warn("PhraseNotFound", f"{node.text}[dp]")
-            self.out.steps.append(Leaf(f'"{node.text}"[Date - Publication]', 0))
-            return
-        bits = self.lookup.published(node.start, node.end)
-        days = f"{node.start}:{node.end}".replace("-", "/")
-        self.out.steps.append(Leaf(f"{days}[Date - Publication]", bits))
-
-    def term(self, term: Term) -> None:
-        found = term.field or ALL
-        stores = self.stores.get(found.label)
-        if stores is None:
-            stores = tuple(s for s in found.stores if found.kind == "id" or owner(s) in self.fields)
-            self.stores[found.label] = stores
-        if not stores:
-            names = ", ".join(dict.fromkeys(owner(s) for s in found.stores))
-            self.warn("OutputMessage", f"[{found.label}] finds nothing: {names} not in this index")
-        if found.kind == "text":
-            self.text(term, found, stores)
-        else:
-            self.join(self.values(term, found, stores), Operator.OR)
-
-    def text(self, term: Term, found: Field, stores: tuple[str, ...]) -> None:
-        parts = term.pieces
-        if len(parts) > 1 and term.field is not None:
-            whole = tuple(word for piece in parts for word in piece)
-            if not any(w.endswith("*") for w in whole[:-1]):
-                phrase = self.leaf(Atom(stores, whole), found)
-                if phrase.bits:
-                    self.out.steps.append(phrase)
-                    return
-        elif term.quoted and len(parts[0]) > 1:
-            phrase = self.leaf(Atom(stores, parts[0]), found)
-            if phrase.bits:
-                self.out.steps.append(phrase)
-                return
-            if stores:
-                self.warn("QuotedPhraseNotFound", f'"{" ".join(parts[0])}"')
-            parts = tuple((word,) for word in parts[0])
-        if len(parts) > 1:
-            parts = tuple(p for p in parts if len(p) > 1 or p[0] not in STOP_WORDS) or parts
-        self.join([self.known(Atom(stores, piece), found) for piece in parts], Operator.AND)
-
-    def values(self, term: Term, found: Field, stores: tuple[str, ...]) -> list[Leaf]:
-        """Leaves of a term that names whole values."""
-        if found.kind == "id":
-            ids = [i for i in re.split(r"[\s,;]+", term.text) if i]
-            return [self.known(Atom(stores, (i,)), found) for i in ids]
-        value = " ".join(word for piece in term.pieces for word in piece)
-        if found.kind == "language":
-            value = LANGUAGES.get(value, value)
-        if found.kind == "author" and not term.quoted and not value.endswith("*"):
-            prefix = f"{value}*" if " " in value else f"{value} *"
-            leaf = self.known(Atom(stores, (prefix,)), found)
-            return [leaf._replace(label=f'"{value}"[{found.label}]')]
-        return [self.known(Atom(stores, (value,)), found)]
-
-    def known(self, atom: Atom, found: Field) -> Leaf:
-        """The leaf of `atom`, with a warning if no record has it."""
-        leaf = self.leaf(atom, found)
-        if not leaf.bits and atom.stores:
-            self.warn("PhraseNotFound", " ".join(atom.words))
-        return leaf
-
-    def leaf(self, atom: Atom, found: Field) -> Leaf:
-        hits = self.lookup.find(atom)
-        text = " ".join(atom.words)
-        if hits.cut:
-            self.warn(
-                "OutputMessage", f"{text}: only the first {MAX_EXPANSIONS} variations searched"
+    def __post_init__(self) -> None:
+        hidden: frozenset[str] = frozenset()
+        if self.fields is not None:
+            hidden = frozenset(
+                store
+                for store in self.vocabulary.stores
+                if owner(store) in ALL.stores and owner(store) not in self.fields
             )
-        return Leaf(f'"{text}"[{found.label}]', hits.bits, atom)
+        self._reader = Reader(
+            self.vocabulary, self.mesh, hidden, self.mapping, self.most_expansions
+        )
 
-    def join(self, leaves: list[Leaf], operator: Operator) -> None:
-        for i, leaf in enumerate(leaves):
-            self.out.steps.append(leaf)
-            if i:
-                self.out.steps.append(operator)
+    def plan(
+        self, tree: Tree, query: str, today: date, history: Sequence[Tree | QueryError] = ()
+    ) -> Plan | QueryError:
+        """The plan of `tree`, parsed from `query`; `history` holds the earlier queries' trees."""
+        needed = _recalled(tree, history)
+        if isinstance(needed, History):
+            return _unknown_entry(needed, query, history)
+        warnings = dict.fromkeys(tree.warnings)
+        mapped: dict[tuple[str, str], None] = {}
+        earlier: dict[int, tuple[Step, ...]] = {}
+        for number in needed:
+            entry = history[number - 1]
+            assert isinstance(entry, Tree)
+            earlier[number] = self._steps(entry, today, warnings, mapped)
+            if not earlier[number]:
+                return QueryError(f"entry #{number} of the history is blank", query)
+        steps = self._steps(tree, today, warnings, mapped)
+        if not steps:
+            position = next(n.position for n in tree.nodes if not isinstance(n, Operator))
+            message = "the query is blank: it holds only words that are not searched"
+            return QueryError(message, query, position)
+        texts: dict[int, str] = {}
+        for number in sorted(earlier):
+            text = render(earlier[number], texts)
+            if len(text) > _LONGEST_RECALL:
+                text = f"#{number}"
+            texts[number] = f"({text})" if len(earlier[number]) > 1 else text
+        return Plan(steps, earlier, tuple(warnings), tuple(mapped), render(steps, texts))
 
-
-def matches(steps: Sequence[Step], everything: int) -> int:
-    """The bitmap of records that the steps select; `everything` is that of all records."""
-    stack: list[int] = []
-    for step in steps:
-        if isinstance(step, Leaf):
-            stack.append(step.bits)
-        elif step is Operator.COMPLEMENT:
-            stack[-1] = everything & ~stack[-1]
-        else:
-            right = stack.pop()
-            if step is Operator.AND:
-                stack[-1] &= right
-            elif step is Operator.OR:
-                stack[-1] |= right
+    def _steps(
+        self,
+        tree: Tree,
+        today: date,
+        warnings: dict[str, None],
+        mapped: dict[tuple[str, str], None],
+    ) -> tuple[Step, ...]:
+        """Steps of `tree`, without what turned out to hold nothing; () when all of it did."""
+        steps: list[Step] = []
+        present: list[bool] = []
+        for node in tree.nodes:
+            if isinstance(node, Operator):
+                _join(node, steps, present)
+                continue
+            if isinstance(node, DateRange):
+                steps.append(self._date(node, today, warnings))
+            elif isinstance(node, History):
+                steps.append(Recall(node.number))
             else:
-                stack[-1] &= ~right
-    return stack[0]
+                reading = self._read(node)
+                steps += reading.steps
+                if reading.warnings:
+                    warnings.update(dict.fromkeys(reading.warnings))
+                if reading.mapped:
+                    mapped.update(dict.fromkeys(reading.mapped))
+                present.append(bool(reading.steps))
+                continue
+            present.append(True)
+        return tuple(steps)
+
+    def _read(self, node: Term | Near | Ids) -> Reading:
+        if isinstance(node, Ids):
+            return self._reader.ids(node.ids)
+        if len(node.text) > _CACHED_CHARACTERS:
+            return self._reader.read(node)
+        key = (node.text, node)
+        reading = self._readings.get(key)
+        if reading is None:
+            if len(self._readings) >= _CACHED_TERMS:
+                self._readings.clear()
+            reading = self._readings[key] = self._reader.read(node)
+        return reading
+
+    def _date(self, node: DateRange, today: date, warnings: dict[str, None]) -> Leaf:
+        found = node.field or DATE
+        start, end = node.start, node.end
+        if node.last is not None:
+            start, end = back(today, *node.last), date.max
+        if start is None or end is None:
+            warnings[f"PhraseNotFound: {node.text}"] = None
+            return Leaf(f'"{_plain(node.text)}"[{found.label}]')
+        first = f"{start:%Y/%m/%d}".zfill(10)
+        last = "3000/12/12" if end >= OPEN_END else f"{end:%Y/%m/%d}".zfill(10)
+        label = f"{first}:{last}[{found.label}]"
+        return Leaf(label, days=(found.stores[0], start, end))
 
 
-def ranking_atoms(steps: Sequence[Step]) -> Iterator[Atom]:
-    """The atoms that make a record relevant: all that no NOT governs."""
-    positive = [True]
-    for step in reversed(steps):
-        wanted = positive.pop()
-        if isinstance(step, Leaf):
-            if wanted and step.atom is not None and step.bits:
-                yield step.atom
-        elif step is Operator.COMPLEMENT:
-            positive.append(False)
-        else:
-            positive += [wanted, wanted and step is not Operator.NOT]
+def _plain(text: str) -> str:
+    """What was typed before the tag, without quotation marks."""
+    return " ".join(words(text.partition("[")[0]))
 
 
-def render(steps: Sequence[Step]) -> str:
-    """The query as PubMed writes it: fields spelt out, parentheses where order needs them."""
-    stack: list[tuple[deque[str], Operator | None]] = []
-    for step in steps:
-        if isinstance(step, Leaf):
-            stack.append((deque((step.label,)), None))
-        elif step is Operator.COMPLEMENT:
-            text, inner = stack.pop()
-            _wrap(text, inner is not None)
-            text.appendleft("all[sb] NOT ")
-            stack.append((text, Operator.NOT))
-        else:
-            right, right_operator = stack.pop()
-            left, left_operator = stack.pop()
-            _wrap(left, left_operator not in (None, step))
-            _wrap(
-                right,
-                right_operator is not None and (right_operator is not step or step is Operator.NOT),
-            )
-            stack.append((_concatenate(left, f" {step.value} ", right), step))
-    return "".join(stack[0][0])
+def _join(operator: Operator, steps: list[Step], present: list[bool]) -> None:
+    """Write `operator` if its operands are there; what is absent takes it along."""
+    if operator is Operator.COMPLEMENT:
+        if present[-1]:
+            steps.append(operator)
+        return
+    right, left = present.pop(), present.pop()
+    if left and right:
+        steps.append(operator)
+    elif right and operator is Operator.NOT:
+        steps.append(Operator.COMPLEMENT)
+    present.append(left or right)
 
 
-def _wrap(text: deque[str], needed: bool) -> None:
-    if needed:
-        text.appendleft("(")
-        text.append(")")
+def _recalled(tree: Tree, history: Sequence[Tree | QueryError]) -> list[int] | History:
+    """Numbers of the earlier queries that `tree` needs, or the entry that does not exist."""
+    needed: set[int] = set()
+    waiting: list[tuple[Tree, int]] = [(tree, len(history) + 1)]
+    while waiting:
+        current, own = waiting.pop()
+        for node in current.nodes:
+            if not isinstance(node, History) or node.number in needed:
+                continue
+            entry = history[node.number - 1] if 1 <= node.number < own else None
+            if not isinstance(entry, Tree):
+                return node if current is tree else History(node.number, 0)
+            needed.add(node.number)
+            waiting.append((entry, node.number))
+    return sorted(needed)
 
 
-def _concatenate(left: deque[str], middle: str, right: deque[str]) -> deque[str]:
-    """Moves the shorter side, so that no shape of tree costs more than n log n."""
-    if len(left) >= len(right):
-        left.append(middle)
-        left.extend(right)
-        return left
-    right.appendleft(middle)
-    right.extendleft(reversed(left))
-    return right
+def _unknown_entry(node: History, query: str, history: Sequence[Tree | QueryError]) -> QueryError:
+    if 1 <= node.number <= len(history) and isinstance(
+        error := history[node.number - 1], QueryError
+    ):
+        message = f"entry #{node.number} of the history cannot be run: {error.message}"
+    else:
+        message = f"there is no entry #{node.number} in the history, which has {len(history)}"
+    return QueryError(message, query, node.position)
