@@ -1,0 +1,74 @@
+"""Rows of ascending numbers, one a term: rare terms as plain arrays, frequent ones as bitmaps."""
+
+from array import array
+
+import numpy as np
+from pyroaring import BitMap
+
+
+def bitmap(numbers: np.ndarray) -> BitMap:
+    """The set of `numbers` (uint32, best ascending)."""
+    values = array("I")
+    values.frombytes(memoryview(np.ascontiguousarray(numbers, dtype=np.uint32)).cast("B"))
+    return BitMap(values)
+
+
+def numbers_of(bits: BitMap) -> np.ndarray:
+    """The members of `bits`, ascending, uint32."""
+    return np.frombuffer(bits.to_array(), dtype=np.uint32)
+
+
+def packed(
+    prefix: str, counts: np.ndarray, numbers: np.ndarray, span: int
+) -> dict[str, np.ndarray]:
+    """The arrays of `Postings`. `numbers` holds `counts` numbers below `span` a term, in a row."""
+    limit = max(128, 4 * (span >> 16))
+    frequent = np.flatnonzero(counts >= limit)
+    ends = np.cumsum(counts, dtype=np.uint64)
+    bitmaps: list[bytes] = []
+    rare: list[np.ndarray] = []
+    done = 0
+    for term in frequent.tolist():
+        end = int(ends[term])
+        start = end - int(counts[term])
+        rare.append(numbers[done:start])
+        bitmaps.append(bitmap(numbers[start:end]).serialize())
+        done = end
+    rare.append(numbers[done:])
+    starts = np.zeros(len(counts) + 1, dtype=np.uint64)
+    np.cumsum(np.where(counts >= limit, 0, counts), out=starts[1:])
+    return {
+        f"{prefix}.counts": counts.astype(np.uint32),
+        f"{prefix}.starts": starts,
+        f"{prefix}.rare": np.concatenate(rare),
+        f"{prefix}.frequent": frequent.astype(np.uint32),
+        f"{prefix}.bitmaps": np.frombuffer(b"".join(bitmaps), dtype=np.uint8),
+        f"{prefix}.bitmap_starts": np.cumsum([0, *map(len, bitmaps)], dtype=np.uint64),
+    }
+
+
+class Postings:
+    """The numbers of each term, by the term's rank."""
+
+    def __init__(self, prefix: str, arrays: dict[str, np.ndarray]) -> None:
+        self.counts = arrays[f"{prefix}.counts"]
+        self._starts = arrays[f"{prefix}.starts"]
+        self._rare = arrays[f"{prefix}.rare"]
+        self._frequent = arrays[f"{prefix}.frequent"].astype(np.int64)
+        self._bitmaps = memoryview(arrays[f"{prefix}.bitmaps"])
+        self._bitmap_starts = arrays[f"{prefix}.bitmap_starts"]
+
+    def union(self, first: int, last: int) -> BitMap:
+        """The numbers of the terms of ranks `first` to `last` - 1."""
+        rare = self._rare[int(self._starts[first]) : int(self._starts[last])]
+        from_, to = np.searchsorted(self._frequent, (first, last)).tolist()
+        if from_ == to:
+            return bitmap(rare if last - first == 1 else np.sort(rare))
+        found = [self._bitmap(number) for number in range(from_, to)]
+        if len(rare):
+            found.append(bitmap(np.sort(rare)))
+        return found[0] if len(found) == 1 else BitMap.union(*found)
+
+    def _bitmap(self, number: int) -> BitMap:
+        start, end = self._bitmap_starts[number : number + 2].tolist()
+        return BitMap.deserialize(self._bitmaps[start:end])
