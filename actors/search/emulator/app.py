@@ -157,7 +157,7 @@ class EmulatorApp:
         found = PATHS.fullmatch(path)
         try:
             if found and self.eutils is not None:
-                parameters = _merged(pairs, "\n")
+                parameters = _merged([(name.lower(), value) for name, value in pairs], "\n")
                 refusal = self._refusal(scope, parameters.get("api_key", ""))
                 return refusal or self.eutils.answer(found["utility"], parameters)
             if (path == API_V2 or path.startswith(API_V2 + "/")) and self.trials is not None:

@@ -58,9 +58,10 @@ def people(record: Record) -> list[Person]:
 def _person(name: str, full: str) -> Person:
     last, comma, forename = full.partition(", ")
     found = _PERSON.fullmatch(name)
-    if found and found["initials"].isupper():
+    if found and found["initials"].isupper() and "," not in name:
         suffix = found["suffix"] or ""
-        return Person(found["last"], forename if comma else "", found["initials"], suffix)
+        forename = forename.removesuffix(f" {suffix}") if comma else ""
+        return Person(found["last"], forename, found["initials"], suffix)
     last, comma, forename = (full or name).partition(", ")
     if comma and len(forename.split()) <= 3:
         initials = "".join(part[0] for part in re.split(r"[\s.-]+", forename) if part)

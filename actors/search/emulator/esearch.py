@@ -55,7 +55,7 @@ def _search(
     kind = parameters.get("rettype", "").strip().lower() or "uilist"
     if kind not in ("uilist", "count"):
         raise ParameterError(f"rettype is '{kind}', not uilist or count")
-    webenv = parameters.get("WebEnv", "").strip()
+    webenv = parameters.get("webenv", "").strip()
     entries = _entries(history, webenv)
     query = in_field(parameters.get("term", "").strip(), parameters.get("field", ""))
     key = whole(parameters, "query_key", 0)

@@ -37,8 +37,8 @@ class BackendError(Exception):
 class EUtils:
     """Answers requests to E-utilities. Shared by all threads.
 
-    `parameters` are decoded; several values of one name are joined by a line end. `today` gives the
-    day from which relative dates count back.
+    `parameters` are decoded, names in any case as at the service; several values of one name are
+    joined by a line end. `today` gives the day from which relative dates count back.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class EUtils:
         if run is None:
             served = ", ".join(self._utilities)
             return text(f"no utility {utility!r} here; there are {served}\n", 404)
+        parameters = {name.lower(): value for name, value in parameters.items()}
         as_json = parameters.get("retmode", "").strip().lower() == "json"
         asked = parameters.get("db", "").strip() or self.database.name
         if utility == "elink":
@@ -90,7 +91,7 @@ class EUtils:
         listed = id_list(parameters)
         if listed:
             return listed[window.start : window.start + window.count]
-        webenv = parameters.get("WebEnv", "").strip()
+        webenv = parameters.get("webenv", "").strip()
         key = whole(parameters, "query_key", 0)
         if not webenv or not key:
             return None
@@ -188,7 +189,7 @@ class EUtils:
         inner = [element("ERROR", message) for message in errors]
         content: dict[str, object] = {"ERROR": " ".join(errors)} if errors else {}
         if valid:
-            webenv = parameters.get("WebEnv", "").strip()
+            webenv = parameters.get("webenv", "").strip()
             try:
                 webenv, key = self.history.add(Entry(_uids(valid), ids=tuple(valid)), webenv)
             except KeyError:

@@ -161,7 +161,8 @@ def in_field(term: str, field: str) -> str:
     def close() -> None:
         text = "".join(operand)
         operand.clear()
-        parts.append(f"{text.rstrip()}[{field}] " if text.strip() else text)
+        stripped = text.rstrip()
+        parts.append(f"{stripped}[{field}]{text[len(stripped) :]}" if stripped else text)
 
     place = 0
     for found in _OPERATOR.finditer(term):
