@@ -122,9 +122,9 @@ def publish(
 
 def check_target(target: Path) -> None:
     """FileExistsError when `target` holds something that is not an index."""
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        if not Manifest.exists(target):
-            raise FileExistsError(f"{target} is not an index: it will not be overwritten")
+    empty = not target.exists() or (target.is_dir() and not any(target.iterdir()))
+    if not empty and not Manifest.exists(target):
+        raise FileExistsError(f"{target} is not an index: it will not be overwritten")
 
 
 def merge(

@@ -13,7 +13,7 @@ import tempfile
 import zlib
 from array import array
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -234,4 +234,4 @@ def unblocked(block: bytes) -> list[bytes]:
     data = zlib.decompress(block)
     ends = np.cumsum(np.frombuffer(data, "<u4", data[0], 1)) + 1 + 4 * data[0]
     starts = [1 + 4 * data[0], *ends.tolist()]
-    return [data[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+    return [data[a:b] for a, b in pairwise(starts)]

@@ -154,7 +154,7 @@ class ShardIndex:
 
     def first(self, bits: BitMap, k: int) -> list[str]:
         """Ids of the `k` lowest ordinals of `bits`."""
-        return self._ids[list(islice(bits, max(k, 0)))]
+        return list(self._ids[list(islice(bits, max(k, 0)))])
 
     def ordinals(self, ids: Iterable[str]) -> BitMap:
         """The records of those `ids` that are there."""
@@ -269,16 +269,18 @@ class Ids(Sequence[str]):
         return len(self._starts) - 1
 
     def __getitem__(self, at: Any) -> Any:
-        """The id of one ordinal, or a list of those of a slice, list or array of ordinals."""
+        """The id of one ordinal, or an array of objects for a slice, list or array of ordinals."""
         if isinstance(at, slice):
             return self[np.arange(len(self))[at]]
         if isinstance(at, int | np.integer):
             if not -len(self) <= at < len(self):
                 raise IndexError(f"ordinal {at} of {len(self)} records")
-            return self[[at % len(self)]][0]
+            return str(self[[at % len(self)]][0])
         wanted = np.asarray(at, dtype=np.int64)
+        out = np.empty(len(wanted), dtype=object)
         bounds = zip(self._starts[wanted].tolist(), self._starts[wanted + 1].tolist(), strict=True)
-        return [str(self._blob[start:end], "utf-8") for start, end in bounds]
+        out[:] = [str(self._blob[start:end], "utf-8") for start, end in bounds]
+        return out
 
 
 def _groups(column: Column, atom: Atom) -> list[list[Range]]:
