@@ -1,7 +1,7 @@
 """Search areas: the weighted pieces that a query without AREA searches.
 
-Source: the service's `/studies/search-areas` (API 2.0); `~` marks pieces without synonyms, `+` joins
-the pieces of one part.
+Source: the service's `/studies/search-areas` (API 2.0); `~` marks pieces without synonyms, `+`
+joins the pieces of one part.
 """
 
 from dataclasses import dataclass
@@ -122,10 +122,7 @@ BY_PARAM = MappingProxyType(
 """`X` of a `query.X` parameter -> the area that it searches."""
 
 _NO_SYNONYMS = frozenset(
-    piece
-    for area in AREAS.values()
-    for piece, _, synonyms in area.weights
-    if not synonyms
+    piece for area in AREAS.values() for piece, _, synonyms in area.weights if not synonyms
 )
 
 

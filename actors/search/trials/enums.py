@@ -142,5 +142,5 @@ def _spellings(name: str) -> dict[str, str]:
 
 
 def enum_value(name: str, text: str) -> str | None:
-    """The value of enumeration `name` that `text` spells: `Phase 2`, `phase2` and `PHASE2` alike."""
+    """The value of enumeration `name` that `text` spells: `Phase 2` and `PHASE2` alike."""
     return _spellings(name).get("".join(words(text)))

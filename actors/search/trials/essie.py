@@ -91,7 +91,7 @@ LEAVES = (Term, Range, Distance, Missing, All)
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A tree in postfix order; `positions` are the offsets of its nodes in the text it came from."""
+    """A tree in postfix order; `positions` are its nodes' offsets in the text that it came from."""
 
     nodes: tuple[Node, ...]
     positions: tuple[int, ...] = ()

@@ -46,7 +46,7 @@ _SPELLINGS = {
     stem + "is": stem + "iz"
     for stem in (
         "random hospital immun stabil character local general normal optim standard steril visual "
-        "util minim maxim mobil crystal ion ox hydrolys special catheter caut"
+        "util minim maxim mobil crystal hydrolys"
     ).split()
 }
 _SPELLING = re.compile("|".join(sorted(_SPELLINGS, key=len, reverse=True)))
