@@ -71,7 +71,7 @@ def _search(
     order, unknown = order_of(parameters)
     outcome = find(library, query, order, window, tuple(e.query for e in entries), today)
     if isinstance(outcome, QueryError):
-        return failure(outcome.message, as_json)
+        return failure(f"Invalid query: {outcome.message}", as_json)
     if isinstance(outcome, InfraFailure):
         return failure(f"Search Backend failed: {outcome.message}", as_json, 500)
     if kind == "count":

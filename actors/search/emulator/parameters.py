@@ -181,13 +181,11 @@ def in_field(term: str, field: str) -> str:
 def joined(term: str, condition: str) -> str:
     """`term` AND `condition`, whatever operators or open brackets `term` has.
 
-    Bare AND at the end would do, as PubMed reads from left to right; the brackets keep a dangling
-    operator of `term` apart.
+    AND at the end applies to all before it, as PubMed reads from left to right; brackets keep a
+    dangling operator of `term` apart, unless they would pair with its own.
     """
     if not condition or not term:
         return term or condition
-    if term.count('"') % 2:
-        term += '"'
     depth = 0
     for sign in re.sub(r'"[^"]*"', "", term):
         depth += (sign == "(") - (sign == ")")

@@ -1,6 +1,5 @@
-"""Records, a small engine, and Biopython pointed at an emulator that serves them."""
+"""Records, engines, and Biopython pointed at an emulator that serves them."""
 
-import re
 import urllib.request
 from datetime import date
 from pathlib import Path
@@ -13,11 +12,11 @@ from actors.search.emulator.eutils import EUtils
 from actors.search.emulator.history import HistoryServer
 from actors.search.emulator.library import EngineLibrary
 from actors.search.emulator.server import Emulator, ServerConfig
+from actors.search.engine import PubMedEngine
+from actors.search.index import build_index
 from actors.search.types import (
     MeshHeading,
-    QueryError,
     Record,
-    SearchRequest,
     SearchResult,
 )
 
@@ -84,81 +83,56 @@ RECORDS = (
 )
 
 
-class SmallEngine:
-    """Words joined by AND, OR, NOT from left to right with brackets; `#n`, ids and date ranges.
+class Fragile:
+    """The real engine, which breaks at the word `outage`."""
 
-    A word `brokenquery` is a query error and `outage` a failure; `ghost` is not found, and says so.
-    """
+    def __init__(self, index):
+        self.engine = PubMedEngine(index)
 
-    def search(self, request: SearchRequest):
+    def search(self, request):
         if "outage" in request.query:
             raise RuntimeError("index gone")
-        if "brokenquery" in request.query:
-            return QueryError('no closing "quote"\nin the query', request.query, 0)
-        tokens = re.findall(r"[()]|[^\s()]+", request.query)
-        found = self._read(tokens, request.history)
-        ids = sorted(found, key=lambda uid: (_day(uid), uid), reverse=True)
-        warnings, mapped = [], []
-        if "ghost" in request.query:
-            warnings += ["PhraseNotFound: ghost", "FieldNotFound: NoSuchField"]
-            warnings += ['QuotedPhraseNotFound: "ghost"', "PhraseIgnored: the"]
-        if "stroke" in request.query:
-            mapped.append(("stroke", '"stroke"[MeSH Terms] OR "stroke"[All Fields]'))
-        return SearchResult(
-            ids=tuple(ids[: request.k]),
-            total=len(ids),
-            warnings=tuple(warnings),
-            translation=f'"{request.query}"[All Fields]',
-            mapped=tuple(mapped),
-        )
-
-    def _read(self, tokens, history):
-        found, operator = None, "AND"
-        while tokens:
-            token = tokens.pop(0)
-            if token == ")":
-                break
-            if token in ("AND", "OR", "NOT"):
-                operator = token
-                continue
-            one = self._read(tokens, history) if token == "(" else self._atom(token, history)
-            if found is None:
-                found = one
-            elif operator == "OR":
-                found = found | one
-            else:
-                found = found - one if operator == "NOT" else found & one
-            operator = "OR" if token.isdigit() and tokens[:1] and tokens[0].isdigit() else "AND"
-        return found or set()
-
-    def _atom(self, token, history):
-        if token.startswith("#"):
-            return self._read(re.findall(r"[()]|[^\s()]+", history[int(token[1:]) - 1]), history)
-        if token.isdigit():
-            return {r.id for r in RECORDS if r.id == token}
-        if dates := re.fullmatch(r"([\d/]+):([\d/]+)\[\w+\]", token):
-            low, high = dates[1], dates[2] + "~"
-            days = {r.id: f"{r.published:%Y/%m/%d}" for r in RECORDS if r.published}
-            return {uid for uid, day in days.items() if low <= day < high}
-        word = token.split("[")[0].strip('"').lower()
-        texts = {r.id: f"{r.title} {r.abstract} {r.abstract_parts}".lower() for r in RECORDS}
-        return {uid for uid, text in texts.items() if word in re.findall(r"\w+", text)}
+        return self.engine.search(request)
 
 
-def _day(uid: str) -> date:
-    return next(r.published or date.min for r in RECORDS if r.id == uid)
+class Echo:
+    """One hit, 5, and every text is the query; it keeps the last request."""
+
+    def search(self, request):
+        self.request = request
+        told = tuple(f"{kind}: {request.query}" for kind in ("PhraseNotFound", "PhraseIgnored"))
+        mapped = ((request.query, request.query),)
+        return SearchResult(("5",)[: request.k], 1, told, request.query, mapped)
+
+    def record(self, uid):
+        if uid != "5":
+            raise KeyError(uid)
+        text = self.request.query
+        return Record(id="5", title=text, abstract=text, authors=(text, "A B"), keywords=(text,))
 
 
 @pytest.fixture(scope="session")
 def library():
-    by_id = {record.id: record for record in RECORDS}
-    return EngineLibrary(SmallEngine(), by_id.__getitem__, len(RECORDS))
+    index = build_index(RECORDS)
+    return EngineLibrary(Fragile(index), index.record, index.size)
+
+
+@pytest.fixture(scope="session")
+def echo():
+    engine = Echo()
+    return EUtils(EngineLibrary(engine, engine.record, 1))
 
 
 @pytest.fixture
 def eutils(library):
     database = Database(len(RECORDS), "Build-test", "2024/06/30 00:00")
     return EUtils(library, database, HistoryServer(), today=lambda: TODAY)
+
+
+@pytest.fixture(scope="session")
+def echo_emulator(echo):
+    with Emulator(ServerConfig(eutils=echo)) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
@@ -170,18 +144,26 @@ def emulator(library):
 @pytest.fixture
 def entrez(emulator, monkeypatch):
     """Bio.Entrez unchanged but for the host that it asks."""
+    return pointed(Entrez, emulator, monkeypatch)
 
+
+@pytest.fixture
+def echo_entrez(echo_emulator, monkeypatch):
+    return pointed(Entrez, echo_emulator, monkeypatch)
+
+
+def pointed(entrez, emulator, monkeypatch):
     def here(request, *args, **kwargs):
         url = request.full_url.replace("https://eutils.ncbi.nlm.nih.gov", emulator.url)
         assert url.startswith(emulator.url)
         moved = urllib.request.Request(url, request.data, dict(request.headers))
         return urllib.request.urlopen(moved, *args, **kwargs)
 
-    monkeypatch.setattr(Entrez, "urlopen", here)
-    monkeypatch.setattr(Entrez, "email", "someone@example.org")
-    monkeypatch.setattr(Entrez, "api_key", "any")
-    monkeypatch.setattr(Entrez, "max_tries", 1)
-    return Entrez
+    monkeypatch.setattr(entrez, "urlopen", here)
+    monkeypatch.setattr(entrez, "email", "someone@example.org")
+    monkeypatch.setattr(entrez, "api_key", "any")
+    monkeypatch.setattr(entrez, "max_tries", 1)
+    return entrez
 
 
 @pytest.fixture(scope="session")

@@ -3,16 +3,13 @@
 import json
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from actors.search.emulator.eutils import EUtils
-from actors.search.emulator.library import EngineLibrary
 from actors.search.emulator.pubmed_xml import article
 from actors.search.pubmed_record import record_of, records_of
-from actors.search.types import Record, SearchResult
+from actors.search.types import Record
 
 
 def again(record: Record) -> Record:
@@ -60,26 +57,6 @@ values = st.one_of(
     st.text(max_size=30),
     st.sampled_from(["pubmed", "json", "xml", "text", "medline", "count", "y", "0", "1", "9999"]),
 )
-
-
-@pytest.fixture(scope="module")
-def echo():
-    """An engine that finds one record, whose text repeats the query."""
-
-    class Echo:
-        text = ""
-
-        def search(self, request):
-            Echo.text = request.query
-            told = (f"PhraseNotFound: {request.query}",)
-            return SearchResult(("5",), 1, told, request.query, ((request.query, request.query),))
-
-    def record(uid):
-        if uid != "5":
-            raise KeyError(uid)
-        return Record(id="5", title=Echo.text, abstract=Echo.text, authors=(Echo.text, "A B"))
-
-    return EUtils(EngineLibrary(Echo(), record, 1))
 
 
 @settings(max_examples=400, deadline=None)

@@ -40,17 +40,19 @@ def get(emulator, **parameters):
     return httpx.get(emulator.url + SEARCH, params=ASKED | parameters, timeout=10)
 
 
-def test_get_and_post_answer_alike(emulator):
+def test_get_and_post_answer_alike(echo_emulator):
+    emulator = echo_emulator
     asked = ASKED | {"term": 'stroke "+%#&maxdate=2030" é'}
     posted = httpx.post(emulator.url + SEARCH, data=asked)
     assert posted.headers["content-type"] == "application/json; charset=UTF-8"
     assert posted.json() == get(emulator, **asked).json()
-    assert posted.json()["esearchresult"]["querytranslation"] == f'"{asked["term"]}"[All Fields]'
+    assert posted.json()["esearchresult"]["querytranslation"] == asked["term"]
 
 
-def test_a_megabyte_of_query_is_read_and_six_are_refused(emulator):
-    long = httpx.post(emulator.url + SEARCH, data=ASKED | {"term": "x" * 10**6 + " ghost"})
-    assert len(long.json()["esearchresult"]["querytranslation"]) > 10**6
+def test_a_megabyte_of_query_is_read_and_six_are_refused(echo_emulator):
+    emulator = echo_emulator
+    long = httpx.post(emulator.url + SEARCH, data=ASKED | {"term": "x" * 10**6})
+    assert len(long.json()["esearchresult"]["querytranslation"]) == 10**6
     too_long = httpx.post(emulator.url + SEARCH, data=ASKED | {"term": "x" * 6 * 10**6})
     assert too_long.status_code == 413
     assert "5000000 bytes" in too_long.text
