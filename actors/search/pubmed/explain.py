@@ -44,10 +44,11 @@ def _run(
         else:
             (right, right_node), (left, left_node) = stack.pop(), stack.pop()
             bits = _join(step, left, right)
-            parts = [left_node, right_node]
             if left_node.label == step.value and left_node.parts:
-                parts = [*left_node.parts, right_node]  # strictly left to right: one run
-            stack.append((bits, Explanation(step.value, len(bits), parts)))
+                left_node.parts.append(right_node)  # one run, from left to right
+                stack.append((bits, Explanation(step.value, len(bits), left_node.parts)))
+            else:
+                stack.append((bits, Explanation(step.value, len(bits), [left_node, right_node])))
     return stack[0]
 
 

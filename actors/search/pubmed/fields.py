@@ -14,9 +14,10 @@ from typing import NamedTuple
 class Field:
     """A search field. `kind` says how its terms are read.
 
-    `text`: words and phrases; `exact`: whole values; `mesh`: whole values of a controlled
-    vocabulary that explode; `author`: whole values, truncated on the right; `language`: a code or
-    an English name; `date`: a day, month, year or range; `id`: PMIDs; `filter`: named subsets.
+    `text`: words and phrases; `exact`: whole values; `raw`: whole values with their punctuation;
+    `mesh`: whole values of a vocabulary that explodes; `author`: whole values, truncated on the
+    right; `language`: a code or an English name; `date`: a day, month, year or range; `id`: PMIDs;
+    `filter`: named subsets.
     A field without `stores` is one that no index of ours has a column for.
     """
 
@@ -79,7 +80,7 @@ _FIELDS = {
     Field("Place of Publication", "exact", ("country_exact",)): (
         "pl, cnty, place of publication, country"
     ),
-    Field("Location ID", "exact", ("ids_exact",)): (
+    Field("Location ID", "raw", ("ids_exact",)): (
         "lid, aid, doi, pid, pmc, pmcid, pii, location id, article identifier, publisher id"
     ),
     DATE: "dp, pdat, date - publication, publication date, date of publication",
@@ -115,7 +116,7 @@ _FIELDS = {
     Field("Pharmacological Action", "mesh"): "pa, papx, pharmacological action",
     Field("Secondary Source ID", "exact"): "si, secondary source id",
     Field("Transliterated Title", "text"): "tt, transliterated title, vernacular title",
-    Field("NLM Unique ID", "exact"): "jid, nlm unique id",
+    Field("NLM Unique ID", "exact", ("issn_exact",)): "jid, nlm unique id",
     Field("Author - Identifier", "exact"): "auid, author identifier, author - identifier",
     Field("Book", "text"): "book, bookaccession",
     Field("Editor", "author"): "ed, editor",

@@ -214,7 +214,11 @@ class _Parser:
         qualifier = ""
         if tag.field is not None and tag.field.kind == "mesh" and "/" in text:
             tokens, qualifier = _split_qualifier(tokens)
-        parts, ignored = self.pieces(tokens)
+        if tag.field is not None and tag.field.kind == "raw":
+            value = " ".join(" ".join(t.text for t in tokens).lower().split())
+            parts, ignored = ((value,),) if value else (), False
+        else:
+            parts, ignored = self.pieces(tokens)
         if ignored and not (tag.field and tag.field.kind == "author"):  # truncated anyhow
             self.warn(f"truncation ignored in {text}: * needs 4 characters and the end of a word")
         if not parts:

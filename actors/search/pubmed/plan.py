@@ -230,7 +230,7 @@ def wrap(text: deque[str], needed: bool) -> None:
 
 
 def concatenate(left: deque[str], middle: str, right: deque[str]) -> deque[str]:
-    """One text of three. Moves the shorter side, so that no shape of tree costs more than n log n."""
+    """One text of three; the shorter side moves: no shape of tree costs more than n log n."""
     if len(left) >= len(right):
         left.append(middle)
         left.extend(right)

@@ -11,7 +11,7 @@ from datetime import date
 from actors.search.lookup import Vocabulary
 from actors.search.mesh import Mesh
 from actors.search.pubmed.dates import back
-from actors.search.pubmed.fields import ALL, DATE, owner
+from actors.search.pubmed.fields import DATE, UID, owner
 from actors.search.pubmed.plan import Leaf, Plan, Recall, Step, render
 from actors.search.pubmed.reading import MAX_EXPANSIONS, Reader, Reading
 from actors.search.pubmed.tree import DateRange, History, Ids, Near, Operator, Term, Tree
@@ -50,7 +50,7 @@ class Translator:
             hidden = frozenset(
                 store
                 for store in self.vocabulary.stores
-                if owner(store) in ALL.stores and owner(store) not in self.fields
+                if owner(store) not in self.fields and store != UID.stores[0]
             )
         self._reader = Reader(
             self.vocabulary, self.mesh, hidden, self.mapping, self.most_expansions

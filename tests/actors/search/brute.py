@@ -2,7 +2,7 @@
 
 import math
 from datetime import date
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from pyroaring import BitMap
@@ -21,6 +21,7 @@ def columns(record):
     """Column to the values of a record, each a list of words."""
     qualified = [(h, q, flag) for h in record.mesh for q, flag in h.qualifiers]
     facts = ["has abstract"] if record.abstract else []
+    issn = [record.issn, record.journal_id]
     values = {
         "id": [record.id],
         "title": [record.title],
@@ -53,14 +54,16 @@ def columns(record):
         "volume_exact": [record.volume],
         "issue_exact": [record.issue],
         "pages_exact": [record.pages],
-        "issn_exact": [record.issn],
+        "issn_exact": issn,
         "country_exact": [record.country],
         "facts_exact": facts,
     }
     out = {}
     for name, texts in values.items():
         split = [words(text) for text in texts]
-        if name.endswith("_exact"):
+        if name == "ids_exact":
+            split = [[" ".join(text.lower().split())] for text in texts]
+        elif name.endswith("_exact"):
             split = [[" ".join(value)] for value in split]
         elif name == "id":
             split = [[record.id]]
@@ -90,7 +93,7 @@ class BruteLookup:
         self.stores = frozenset([*(self.rows[0] if self.rows else ()), *DAYS])
         self.fields = tuple(f for f in TEXTS if f in self.stores)
         self.size = len(self.records)
-        self.ids = [record.id for record in self.records]
+        self.ids = np.array([record.id for record in self.records], dtype=object)
 
     def holds(self, value, atom):
         """How often a value, a list of words, holds an atom."""
@@ -137,7 +140,7 @@ class BruteLookup:
                 if len(set(places)) < len(places):
                     continue
                 if near.slop is None:
-                    if all(b - a == 1 for a, b in zip(places, places[1:], strict=False)):
+                    if all(b - a == 1 for a, b in pairwise(places)):
                         return True
                 elif self.spread(places) <= len(places) + near.slop:
                     return True
@@ -191,8 +194,11 @@ class BruteLookup:
                     scores.append(idf * tf / (tf + k1 * (1 - b + b * length / mean)))
         return np.array(ordinals, dtype=np.uint32), np.array(scores, dtype=np.float32)
 
+    def keys(self, ordinals):
+        days = ((r.published.toordinal() if r.published else 0) for r in self.records)
+        days = list(days)
+        return [(days[i], key(self.records[i])[1]) for i in ordinals]
+
     def fetch(self, ids):
         by_id = {record.id: record for record in self.records}
         return [(by_id[i].title, by_id[i].abstract) for i in ids]
-
-

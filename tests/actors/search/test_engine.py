@@ -2,7 +2,7 @@ from datetime import date
 
 import pytest
 
-from actors.search.engine import PubMedEngine, lowest_bits
+from actors.search.engine import PubMedEngine
 from actors.search.index import build_index
 from actors.search.types import MeshHeading, QueryError, Record, SearchRequest
 
@@ -111,7 +111,11 @@ def test_what_a_query_finds(engine, query, expected):
         ("zebra", ["PhraseNotFound: zebra"]),
         ("rat[x] OR aspirin", ["FieldNotFound: x", "PhraseNotFound: rat"]),
         ("soon[dp]", ["PhraseNotFound: soon[dp]"]),
-        ("breast neoplasms[mh]", []),
+        (
+            "breast neoplasms[mh]",
+            ["OutputMessage: headings are not exploded: no MeSH vocabulary was given"],
+        ),
+        ("breast neoplasms[mh:noexp]", []),
     ],
 )
 def test_warnings(engine, query, expected):
@@ -128,9 +132,9 @@ def test_relevance_puts_the_record_that_says_it_most_first(engine):
     # 9 holds "aspirin" three times in a title of three words, 10 once.
     assert ids(engine, "aspirin[ti]", order="relevance") == ["9", "10"]
     assert ids(engine, "tamoxifen OR breast", order="relevance") == ["1", "2"]
-    # A date says nothing about relevance: all scores are 0, ties by id descending.
-    assert ids(engine, "2010:2016[dp]", order="relevance") == ["10", "9", "2", "1"]
-    assert ids(engine, "2010:2016[dp]", order="relevance", k=2) == ["10", "9"]
+    # A date says nothing about relevance: all scores are 0, ties latest first.
+    assert ids(engine, "2010:2016[dp]", order="relevance") == ["9", "10", "2", "1"]
+    assert ids(engine, "2010:2016[dp]", order="relevance", k=2) == ["9", "10"]
 
 
 def test_fields_that_are_hidden_find_nothing_and_say_so():
@@ -167,7 +171,7 @@ def test_truncation_stops_at_600_variations():
 
 def test_translation_says_how_the_query_was_read(engine):
     def read(query):
-        return engine.search(SearchRequest(query, 1)).translation
+        return engine.search(SearchRequest(query, 1, mapping=False)).translation
 
     assert read("breast[tiab] OR cancer AND trial") == (
         '("breast"[Title/Abstract] OR "cancer"[All Fields]) AND "trial"[All Fields]'
@@ -181,7 +185,7 @@ def test_translation_says_how_the_query_was_read(engine):
     assert read("2010:2012/02[dp] AND diabet*") == (
         '2010/01/01:2012/02/29[Date - Publication] AND "diabet*"[All Fields]'
     )
-    assert read("smith[au]") == '"smith"[Author]'
+    assert read("smith[au]") == "smith[Author]"
 
 
 def test_depth_and_length_are_no_danger(engine):
@@ -212,16 +216,3 @@ def test_document_frequency_and_fetch(engine):
     ]
     with pytest.raises(KeyError, match="404"):
         engine.fetch(["404"])
-
-
-def test_a_cache_too_small_for_one_term_changes_nothing():
-    engine = PubMedEngine(build_index(RECORDS), cache_bytes=0)
-    assert ids(engine, "breast OR aspirin") == ["9", "10", "2", "1"]
-
-
-def test_lowest_bits_over_many_bytes():
-    positions = [0, 7, 8, 65_535, 65_536, 200_001]
-    bits = sum(1 << p for p in positions)
-    for k in range(8):
-        assert lowest_bits(bits, k).tolist() == positions[:k]
-    assert lowest_bits(0, 5).tolist() == []
