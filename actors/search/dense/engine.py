@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from actors.search.dense.embed import Embedder
 from actors.search.dense.index import DenseIndex
 from actors.search.ranking.requests import check
-from actors.search.ranking.store import Store
+from actors.search.ranking.store import PassageStore
 from actors.search.types import InfraFailure, SearchOutcome, SearchRequest, SearchResult
 
 _log = logging.getLogger(__name__)
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 class DenseEngine:
     """Ranks all passages by the inner product of their vectors with the query's."""
 
-    def __init__(self, index: DenseIndex, embedder: Embedder, store: Store) -> None:
+    def __init__(self, index: DenseIndex, embedder: Embedder, store: PassageStore) -> None:
         self._index, self._embedder, self._store = index, embedder, store
 
     def search(self, request: SearchRequest) -> SearchOutcome:
@@ -47,6 +47,10 @@ class DenseEngine:
                 scores=hits.scores[:k],
             )
         return [outcome for outcome in outcomes if outcome is not None]
+
+    def document_frequency(self, word: str) -> int:
+        """Number of passages that hold `word`."""
+        return self._store.document_frequency(word)
 
     def fetch(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         """(title, text) of each id. KeyError names an id that the index lacks."""

@@ -5,7 +5,7 @@ below, FAISS only warns and the cells are noise. Here it is an error, and what i
 chosen to fit.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import faiss
@@ -45,6 +45,10 @@ class IndexSpec:
         for name in ("neighbours", "ef_construction", "ef_search"):
             if getattr(self, name) < 1:
                 raise DenseError(f"{name} is {getattr(self, name)}, below 1")
+
+    def settings(self) -> dict[str, int]:
+        """All but the kind."""
+        return {key: value for key, value in asdict(self).items() if key != "kind"}
 
 
 def build(spec: IndexSpec, vectors: np.ndarray) -> Any:

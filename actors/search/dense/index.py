@@ -185,7 +185,7 @@ class DenseIndex:
                 count=len(self),
                 vectors=f"vectors-{mark}.faiss",
                 ids=f"ids-{mark}.json",
-                settings={k: v for k, v in dataclasses.asdict(self.spec).items() if k != "kind"},
+                settings=self.spec.settings(),
             )
             faiss.write_index(self._index, str(folder / manifest.vectors))
             names = json.dumps(self._names, ensure_ascii=False)

@@ -16,14 +16,17 @@ MANIFEST = "manifest.json"
 class DenseManifest:
     """Contents of a saved index. `fingerprint` is the embedder's, `truncated` counts cut texts."""
 
-    kind: str
-    dimension: int
-    count: int
     corpus: str
     corpus_hash: str
     model: str
     fingerprint: str
+    max_tokens: int | None = None
+    query_prefix: str = ""
+    passage_prefix: str = ""
     truncated: int = 0
+    kind: str = ""  # this and the rest is the index's own to fill in
+    dimension: int = 0
+    count: int = 0
     metric: str = "inner product"
     vectors: str = ""  # file names inside the folder
     ids: str = ""

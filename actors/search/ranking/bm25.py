@@ -10,14 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from actors.search.lookup import Atom, Lookup
-from actors.search.ranking.analysis import Analysis
+from actors.search.index.shard import Ids
+from actors.search.lookup import Atom
 from actors.search.ranking.requests import check
-from actors.search.ranking.store import Store
+from actors.search.ranking.store import CONTENTS, PassageStore
 from actors.search.types import QueryError, SearchOutcome, SearchRequest, SearchResult
-
-CONTENTS = "contents"
-"""The text column that holds a passage's title and text as analysed words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +32,14 @@ class Bm25:
 
 
 class Bm25Engine:
-    """Ranks the passages of `lookup`; the same `analysis` made its words. `ids` are by ordinal."""
+    """Ranks the passages of `store`, whose analysis also makes the words of queries."""
 
-    def __init__(
-        self,
-        lookup: Lookup,
-        store: Store,
-        analysis: Analysis,
-        parameters: Bm25 | None = None,
-    ) -> None:
-        self._lookup = lookup
+    def __init__(self, store: PassageStore, parameters: Bm25 | None = None) -> None:
         self._store = store
-        self._analysis = analysis
+        self._lookup = store.lookup
+        self._analysis = store.analysis
         self._parameters = parameters or Bm25()
-        self._statistics = lookup.statistics()
+        self._statistics = store.lookup.statistics()
 
     def search(self, request: SearchRequest) -> SearchOutcome:
         """Run one query. ValueError means that the request, not the query, is wrong."""
@@ -61,7 +52,7 @@ class Bm25Engine:
             return QueryError(f"the query has {why}: nothing to look for", request.query, 0)
         totals = self._totals(counts)
         hits = np.flatnonzero(totals)
-        ranked = best(hits, totals[hits], self._store.ids, request.k)
+        ranked = best(hits, totals[hits], self._lookup.ids, request.k)
         return SearchResult(
             ids=tuple(id for id, _ in ranked),
             total=len(hits),
@@ -74,9 +65,8 @@ class Bm25Engine:
         return [self.search(request) for request in requests]
 
     def document_frequency(self, word: str) -> int:
-        """Number of passages that hold `word`; of several words, those that hold the first."""
-        found = self._analysis.words(word)
-        return self._lookup.frequencies(Atom((CONTENTS,), (found[0],)))[0] if found else 0
+        """Number of passages that hold `word`."""
+        return self._store.document_frequency(word)
 
     def fetch(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         """(title, text) of each id. KeyError names an id that the index lacks."""
@@ -98,7 +88,7 @@ class Bm25Engine:
 
 
 def best(
-    ordinals: np.ndarray, scores: np.ndarray, ids: Sequence[str], k: int
+    ordinals: np.ndarray, scores: np.ndarray, ids: Ids | np.ndarray, k: int
 ) -> list[tuple[str, float]]:
     """The exact first `k` as trec_eval orders a run: score descending, then id descending."""
     if k == 0:
@@ -107,5 +97,5 @@ def best(
         kth = np.partition(scores, len(scores) - k)[len(scores) - k]
         kept = scores >= kth
         ordinals, scores = ordinals[kept], scores[kept]
-    pairs = zip(scores.tolist(), [ids[ordinal] for ordinal in ordinals.tolist()], strict=True)
+    pairs = zip(scores.tolist(), ids[ordinals].tolist(), strict=True)
     return [(id, score) for score, id in sorted(pairs, reverse=True)[:k]]

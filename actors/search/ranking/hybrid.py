@@ -17,6 +17,9 @@ class RankingEngine(Protocol):
     def search_many(self, requests: Sequence[SearchRequest]) -> list[SearchOutcome]:
         """The outcomes of `requests`, in their order."""
 
+    def document_frequency(self, word: str) -> int:
+        """Number of passages that hold `word`."""
+
     def fetch(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         """(title, text) of each id."""
 
@@ -55,6 +58,10 @@ class HybridEngine:
             self._fuse(outcomes, request.k)
             for request, *outcomes in zip(requests, *rows, strict=True)
         ]
+
+    def document_frequency(self, word: str) -> int:
+        """Number of passages that hold `word`."""
+        return self._engines[0].document_frequency(word)
 
     def fetch(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         """(title, text) of each id. KeyError names an id that the index lacks."""

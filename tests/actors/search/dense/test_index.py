@@ -11,7 +11,7 @@ from actors.search.dense.gpu import gpu_count
 from actors.search.dense.index import DenseIndex
 from actors.search.dense.manifest import DenseManifest
 
-ABOUT = DenseManifest("", 0, 0, "c", "h" * 64, "m", "f" * 16)
+ABOUT = DenseManifest("c", "h" * 64, "m", "f" * 16)
 KINDS = ("flat", "ivfpq", "hnsw")
 
 
