@@ -1,0 +1,132 @@
+"""`seekray evaluate ir`: classic retrieval collections on BM25, dense and hybrid engines."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+app = typer.Typer(help="Evaluate engines on judged collections.")
+console = Console()
+errors = Console(stderr=True)
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    from actors.search.dense.embed import EmbedderError
+    from actors.search.dense.failures import DenseError
+    from actors.search.ranking.analysis import AnalysisError
+    from actors.search.ranking.failures import PassagesError
+    from pipelines.data.cache import FetchError
+    from pipelines.data.failures import CorpusError
+    from pipelines.ir.failures import IREvaluationError, RunFileError
+
+    known = (
+        AnalysisError, CorpusError, DenseError, EmbedderError, FetchError, IREvaluationError,
+        PassagesError, RunFileError,
+    )  # fmt: skip
+    try:
+        yield
+    except known as error:
+        errors.print(f"[bold red]error:[/bold red] {type(error).__name__}", highlight=False)
+        errors.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(2) from error
+
+
+@app.command("ir")
+def evaluate_ir(
+    sets: Annotated[
+        list[Path], typer.Option("--set", help="A collection's folder (BEIR layout); repeatable.")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Where runs and values go.")],
+    engines: Annotated[
+        list[str] | None,
+        typer.Option("--engine", help="bm25, dense or hybrid; repeatable. Default: all three."),
+    ] = None,
+    split: Annotated[str, typer.Option(help="Only the queries of this split.")] = "",
+    k: Annotated[int, typer.Option("-k", help="Hits a query.", min=1)] = 1000,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option("--measure", help="As ir-measures names it, e.g. nDCG@10; repeatable."),
+    ] = None,
+    k1: Annotated[float, typer.Option(help="BM25: saturation.")] = 1.2,
+    b: Annotated[float, typer.Option(help="BM25: length normalisation, 0 to 1.")] = 0.75,
+    stemmer: Annotated[str, typer.Option(help="A Snowball stemmer, '' for none.")] = "english",
+    stop_words: Annotated[bool, typer.Option(help="Leave out English stop words.")] = True,
+    embedder: Annotated[
+        str, typer.Option(help="minilm, a sentence-transformers folder, or a hub id.")
+    ] = "minilm",
+    index: Annotated[str, typer.Option(help="Dense index: flat, ivfpq or hnsw.")] = "flat",
+    device: Annotated[str | None, typer.Option(help="Where to embed: cpu, cuda, ...")] = None,
+    gpu: Annotated[int | None, typer.Option(help="GPU that holds the dense index.")] = None,
+) -> None:
+    """Measure engines on judged collections; write TREC runs and the values of each query."""
+    from pipelines.progress import RichReporter
+
+    with _plain_errors():
+        from actors.search.dense.factory import IndexSpec
+        from actors.search.ranking.analysis import Analysis
+        from actors.search.ranking.bm25 import Bm25
+        from pipelines.ir.engines import EngineMaker, EngineOptions, check_engines
+        from pipelines.ir.evaluate import MEASURES
+        from pipelines.ir.failures import IREvaluationError
+
+        try:
+            parameters = Bm25(k1, b)
+        except ValueError as error:
+            raise IREvaluationError(str(error)) from error
+        options = EngineOptions(
+            analysis=Analysis(stemmer, stop_words),
+            bm25=parameters,
+            embedder=embedder,
+            device=device,
+            dense=IndexSpec(index),
+            gpu=gpu,
+        )
+        kinds = engines or ["bm25", "dense", "hybrid"]
+        check_engines(kinds)
+        asked = measures or [name for name in MEASURES if _cutoff(name) <= k]
+        reporter = RichReporter(console)
+        maker = EngineMaker(options, reporter=reporter)
+        _run(sets, kinds, maker, reporter, asked, k, split, out)
+
+
+def _cutoff(measure: str) -> int:
+    return int(measure.partition("@")[2] or 0)
+
+
+def _run(sets, kinds, maker, reporter, measures, k, split, out):  # type: ignore[no-untyped-def]
+    from pipelines.data.ir_sets import load_ir_set
+    from pipelines.ir.evaluate import evaluate_engine
+    from pipelines.ir.report import summary, table, write_evaluation, write_summary
+
+    evaluations = []
+    for folder in sets:
+        ir_set = load_ir_set(folder, split)
+        for kind in kinds:
+            engine = maker.engine(ir_set, kind)
+            with reporter.bar(f"{ir_set.name} {kind}", len(ir_set.judged)) as bar:
+                one = evaluate_engine(
+                    engine,
+                    ir_set,
+                    k,
+                    measures,
+                    name=kind,
+                    progress=lambda done, _, bar=bar: bar.update(done),
+                )
+            write_evaluation(one, out)
+            evaluations.append(one)
+            if one.query_errors:
+                reporter.say(f"{len(one.query_errors)} queries could not be run and count as 0")
+        if one.absent:
+            reporter.say(f"{ir_set.name}: {one.absent} relevant documents are not in the corpus")
+    rows = summary(evaluations)
+    path = write_summary(rows, out)
+    console.print(table(rows, measures))
+    reporter.say(f"runs, values and summary.json are in {path.parent}")
+
+
+if __name__ == "__main__":
+    app()
