@@ -1,0 +1,296 @@
+"""One line of an Ovid strategy to tokens with positions. Accepts any text.
+
+What only Ovid has is recognised here: headings (`exp X/dt, th`), field codes (`.ti,ab.`), sets
+(`or/1-5`, `1-3/or`, `#4`), comments in brackets, hit counts, `adjN`.
+"""
+
+import re
+from typing import NamedTuple
+
+from actors.search.ovid.fields import CODES, SUBHEADINGS
+
+OPEN, CLOSE, WORD, QUOTED, NUMBER, HEADING, FIELD, OPERATOR, SETS = (
+    "open", "close", "word", "quoted", "number", "heading", "field", "operator", "sets",
+)  # fmt: skip
+AND, OR, NOT, ADJ = "AND", "OR", "NOT", "ADJ"
+MAX_HEADING = 200
+"""Characters that a heading may have; the longest in MeSH has 104."""
+MAX_LINE_NUMBER_DIGITS = 6
+
+_CODE = "(?:" + "|".join(sorted(CODES)) + ")"
+_LIST = rf"{_CODE}(?:\s*[,;]\s*{_CODE}|\s*\.\s*(?:ti|ab|kf|kw|tw)(?=[\s.]))*(?![\w*$?#])"
+_FIELD = re.compile(rf"\s*\.\s*(?P<codes>{_LIST})\s*(?:\.(?!\d))?", re.IGNORECASE)
+_NAMED = "(?:mesh|ti|ab|tw|kw)"
+_LOOSE_FIELD = re.compile(
+    rf"\s*\(\s*(?P<codes>{_NAMED}(?:\s*,\s*{_NAMED})*)\s*\)"
+    rf"|\s+(?:in\s+)?(?P<bare>(?:ti|ab)\s*,\s*(?:ti|ab))(?=\s*$|\s*\)|\s+(?:and|or|not)\b)",
+    re.IGNORECASE,
+)
+_FREQUENCY = re.compile(r"\s*/\s*freq\s*=\s*\d+", re.IGNORECASE)
+_OPERATOR = re.compile(
+    r"(?P<adj>adj(?:\s*(?P<n>\d{1,4})(?!\w))?|near\s*/?\s*(?P<m>\d{1,4})(?!\w)|near(?=\s*\())(?!\w)"
+    r"|(?P<op>and|or|not)(?!\w|[-$*?])",
+    re.IGNORECASE,
+)
+_NUMBERS = r"#?\d+(?:\s*[-–—]\s*#?\d+)?(?:[,\s]+#?\d+(?:\s*[-–—]\s*#?\d+)?){0,1000}"
+_SETS = re.compile(
+    rf"(?P<op>and|or)\s*/\s*(?P<numbers>{_NUMBERS})(?![\w*$])"
+    rf"|(?P<numbers2>#?\d+(?:\s*[-–—,]\s*#?\d+){0, 50})\s*/\s*(?P<op2>and|or)(?!\w)",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(r"#\s*(\d+)(?![\w*$?#])|(\d+)(?=[\s)]|$)")
+_EXPLODE = re.compile(r"(?:(?:exp|explode)\s+|\*\s*){0,3}", re.IGNORECASE)
+_ENDS_NAME = re.compile(r"\s(?:and|or|not|adj\d*)\s|[\[\]]", re.IGNORECASE)
+_SUB = "(?:" + "|".join(sorted(SUBHEADINGS)) + ")"
+_NAMES = sorted({*SUBHEADINGS.values(), *(n.replace("&", "and") for n in SUBHEADINGS.values())})
+_SUB_NAME = "(?:" + "|".join(map(re.escape, sorted(_NAMES, key=len, reverse=True))) + ")"
+_SUBS = re.compile(
+    rf"\s*(?P<codes>{_SUB}(?:\s*,\s*{_SUB})*)(?![\w*$.,])|\s*(?P<name>{_SUB_NAME})(?!\w)",
+    re.IGNORECASE,
+)
+_COMMENT = re.compile(r"\s*\[[^\[\]]*\](?![\w*$])")
+_AFTER_SUBS = re.compile(r"\s*\((?:[a-z&,\s]|and)+\)(?=\s*$|\s+(?:and|or|not)\b)", re.IGNORECASE)
+_WORD = re.compile(r"[^\s()\"\[\]{},;/]+")
+_CURLY = dict.fromkeys(map(ord, "“”„‟«»″＂"), '"') | dict.fromkeys(map(ord, "‘’"), "'")
+_HOLDS_TERMS = re.compile(r"/|\.[a-z]{2}\b", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+_MAX_GROUP = 5_000  # characters between [ and ] that may be read as a group
+
+
+class Token(NamedTuple):
+    """`text` of an operator is AND, OR, NOT or ADJ; of sets AND or OR; of a heading its name.
+
+    `values`: field codes; line numbers as (first, last) of sets and numbers; qualifiers of a
+    heading. `explode` and `focus` are of headings; `distance` is the N of adjN, None of `adj`.
+    `spaced` False: no white space before it.
+    """
+
+    kind: str
+    text: str
+    position: int
+    values: tuple = ()
+    explode: bool = False
+    focus: bool = False
+    distance: int | None = None
+    spaced: bool = True
+
+
+def plain(text: str) -> str:
+    """`text` with typographic quotation marks made straight; no position changes."""
+    return text if text.isascii() else text.translate(_CURLY)
+
+
+def lex(text: str, start: int = 0, end: int | None = None) -> tuple[list[Token], list[str]]:
+    """The tokens of `text[start:end]` (as `plain` gives it), and messages on what was ignored."""
+    return _Lexer(text, start, len(text) if end is None else end).run()
+
+
+class _Lexer:
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self.text, self.at, self.end = text, start, end
+        self.tokens: list[Token] = []
+        self.messages: list[str] = []
+        self.brackets = 0
+
+    def run(self) -> tuple[list[Token], list[str]]:
+        while self.at < self.end:
+            if not self.step():
+                self.at += 1
+        return self.tokens, list(dict.fromkeys(self.messages))
+
+    def step(self) -> bool:
+        """Read one token at `at`; False if nothing there is worth one."""
+        text, at = self.text, self.at
+        after_operand = bool(self.tokens) and self.tokens[-1].kind in (
+            WORD, QUOTED, NUMBER, CLOSE, HEADING
+        )  # fmt: skip
+        if after_operand and self.field():
+            return True
+        char = text[at]
+        if space := _SPACE.match(text, at, self.end):
+            self.at = space.end()
+            return True
+        if char in ",;./}":
+            return self.heading() if char == "/" and not after_operand else False
+        if char == "(":
+            return self.put(Token(OPEN, "(", at), 1)
+        if char == ")":
+            return self.put(Token(CLOSE, ")", at), 1)
+        if char in '"{':
+            return self.quoted(char)
+        if char in "[]":
+            return self.bracket(char)
+        spaced = at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "$*?#")
+        if spaced and (self.sets() or self.operator() or self.heading() or self.reference()):
+            return True
+        return self.word()
+
+    def put(self, token: Token, length: int) -> bool:
+        before = self.text[token.position - 1 : token.position]
+        self.tokens.append(token._replace(spaced=not before or before.isspace()))
+        self.at += length
+        return True
+
+    def field(self) -> bool:
+        match = _FIELD.match(self.text, self.at, self.end)
+        if match is None:
+            match = _LOOSE_FIELD.match(self.text, self.at, self.end)
+            if match is None:
+                return False
+            codes = match["codes"] or match["bare"]
+        else:
+            codes = match["codes"]
+        names = tuple(c.replace("mesh", "mh") for c in re.findall(r"[a-z]+", codes.lower()))
+        self.put(Token(FIELD, codes, match.start(), names), match.end() - match.start())
+        if frequency := _FREQUENCY.match(self.text, self.at, self.end):
+            self.messages.append("frequency operator ignored")
+            self.at = frequency.end()
+        return True
+
+    def operator(self) -> bool:
+        match = _OPERATOR.match(self.text, self.at, self.end)
+        if match is None:
+            return False
+        if match["op"]:
+            token = Token(OPERATOR, match["op"].upper(), self.at)
+        else:
+            number = match["n"] or match["m"]
+            if match["adj"][:4].lower() == "near":
+                self.messages.append("near is not Ovid's: read as adj")
+                number = number or "10"
+            token = Token(OPERATOR, ADJ, self.at, distance=int(number) if number else None)
+        return self.put(token, match.end() - self.at)
+
+    def sets(self) -> bool:
+        match = _SETS.match(self.text, self.at, self.end)
+        if match is None:
+            return False
+        numbers = match["numbers"] or match["numbers2"]
+        ranges = []
+        for one in re.finditer(r"#?(\d+)(?:\s*[-–—]\s*#?(\d+))?", numbers):
+            first, last = _number(one[1]), _number(one[2] or one[1])
+            ranges.append((min(first, last), max(first, last)))
+        operator = (match["op"] or match["op2"]).upper()
+        return self.put(Token(SETS, operator, self.at, tuple(ranges)), match.end() - match.start())
+
+    def reference(self) -> bool:
+        match = _REFERENCE.match(self.text, self.at, self.end)
+        if match is None:
+            return False
+        number = _number(match[1] or match[2])
+        kind = SETS if match[1] else NUMBER
+        text = OR if match[1] else match[2]
+        token = Token(kind, text, self.at, ((number, number),))
+        return self.put(token, match.end() - match.start())
+
+    def heading(self) -> bool:
+        """`exp X/`, `*X/`, `X/dt, th`; without `exp` only where a slash ends the name."""
+        text, at = self.text, self.at
+        lead = _EXPLODE.match(text, at, self.end)
+        begin = lead.end() if lead else at
+        marks = text[at:begin].lower()
+        limit = min(self.end, begin + MAX_HEADING)
+        name, slash = self.heading_name(begin, limit)
+        if slash < 0:
+            return "exp" in marks and self.unfinished_heading(begin, marks)
+        after, qualifiers = self.qualifiers(slash + 1)
+        if after < self.end and (text[after].isalnum() or text[after] in "[("):
+            return False
+        token = Token(HEADING, name, at, qualifiers, explode="exp" in marks, focus="*" in marks)
+        return self.put(token, after - at)
+
+    def heading_name(self, begin: int, limit: int) -> tuple[str, int]:
+        """The name that starts at `begin` and the place of its slash, -1 if it is no heading."""
+        text = self.text
+        slash = text.find("/", begin, limit)
+        if begin < self.end and text[begin] == '"':
+            close = text.find('"', begin + 1, limit)
+            slash = text.find("/", close, limit)
+            if close < 0 or slash < 0 or text[close + 1 : slash].strip():
+                return "", -1
+            return text[begin + 1 : close].strip(), slash
+        if slash < 0:
+            return "", -1
+        name = text[begin:slash]
+        plain_name = name.replace('"', " ")
+        if (
+            not any(c.isalnum() for c in name)
+            or _ENDS_NAME.search(f" {plain_name} ")
+            or name.count("(") != name.count(")")
+            or name.find(")") < name.find("(")
+            or _FIELD.search(name)
+            or "\n" in name
+        ):
+            return "", -1
+        return " ".join(plain_name.split()), slash
+
+    def qualifiers(self, at: int) -> tuple[int, tuple[str, ...]]:
+        names: tuple[str, ...] = ()
+        if match := _SUBS.match(self.text, at, self.end):
+            at = match.end()
+            if match["codes"]:
+                codes = re.findall("[a-z]+", match["codes"].lower())
+                names = tuple(dict.fromkeys(SUBHEADINGS[c] for c in codes))
+            else:
+                names = (match["name"].lower().replace(" and ", " & "),)
+            if note := _AFTER_SUBS.match(self.text, at, self.end):
+                at = note.end()
+        while note := _COMMENT.match(self.text, at, self.end):
+            at = note.end()
+        return at, names
+
+    def unfinished_heading(self, begin: int, marks: str) -> bool:
+        """`exp X` up to the next operator or bracket, if no field code follows it."""
+        rest = self.text[begin : min(self.end, begin + MAX_HEADING)]
+        stop = re.search(r"\s(?:and|or|not|adj\d*)\b|[()\[\]/\n]|$", rest, re.IGNORECASE)
+        name = rest[: stop.start()] if stop else rest
+        if not any(c.isalnum() for c in name) or _FIELD.search(name + " "):
+            return False
+        self.messages.append(f"/ missing after the heading {' '.join(name.split())}")
+        name = " ".join(name.replace('"', " ").split())
+        token = Token(HEADING, name, self.at, (), explode=True, focus="*" in marks)
+        return self.put(token, begin - self.at + (stop.start() if stop else len(rest)))
+
+    def quoted(self, char: str) -> bool:
+        if self.heading():
+            return True
+        close = self.text.find('"' if char == '"' else "}", self.at + 1, self.end)
+        if close < 0:
+            self.messages.append("quotation mark or bracket without its partner ignored")
+            return False
+        if char == "{":
+            self.messages.append("{ } read as quotation marks")
+        token = Token(QUOTED, self.text[self.at + 1 : close], self.at)
+        return self.put(token, close + 1 - self.at)
+
+    def bracket(self, char: str) -> bool:
+        if char == "]":
+            if self.brackets:
+                self.brackets -= 1
+                return self.put(Token(CLOSE, ")", self.at), 1)
+            return False
+        close = self.text.find("]", self.at, min(self.end, self.at + _MAX_GROUP))
+        if close > 0 and _HOLDS_TERMS.search(self.text, self.at, close):
+            self.messages.append("[ ] around terms read as ( )")
+            self.brackets += 1
+            return self.put(Token(OPEN, "(", self.at), 1)
+        if note := _COMMENT.match(self.text, self.at, self.end):
+            self.at = note.end()
+            return True
+        return False
+
+    def word(self) -> bool:
+        match = _WORD.match(self.text, self.at, self.end)
+        if match is None:
+            return False
+        word = match[0]
+        for dot in range(1, len(word)):
+            if word[dot] == "." and _FIELD.match(self.text, self.at + dot, self.end):
+                word = word[:dot]
+                break
+        return self.put(Token(WORD, word, self.at), len(word))
+
+
+def _number(digits: str) -> int:
+    """The value of `digits`; a number too long for a line counts as one that no strategy has."""
+    return int(digits) if len(digits) <= MAX_LINE_NUMBER_DIGITS else 10**MAX_LINE_NUMBER_DIGITS
