@@ -1,37 +1,48 @@
-"""Boolean queries a second of the PubMed engine, side by side with tantivy's own query parser.
+"""Boolean queries a second, beside SQLite FTS5, tantivy, Whoosh-reloaded and Lucene.
 
-    python -m bench.search [--corpus PATH] [--queries 3000] [--repeats 5] [--k 100]
+    python -m bench.search [--records 1000000] [--queries FILE.jsonl] [--peers fts5,tantivy]
 
-Both sides answer the same queries on the same store in one process: parse, exact total, first K by
-date. Queries are made from pairs of MeSH headings of one record, fully parenthesised, so that both
-languages read them alike; where a quoted phrase is in no record PubMed's rules drop the quotes and
-totals differ, and the share of equal totals is printed. The first pass over the queries, with
-nothing in the term cache, is timed apart; repeats then alternate between the sides. Seconds are CPU
-seconds of this process, which has one thread: what else the machine does changes them little.
+All sides index the same columns of the same records in the same order, in one process with one
+thread (Lucene: one Java thread), and answer the same queries: parse, exact total, first K by date.
+Peers get each query in their own grammar, written from SeekRay's reading of it; what a grammar
+cannot say (dates, proximity, truncation that PubMed cuts at 600 forms) is left out there and
+counted. Only queries whose total and first K are the same on both sides enter a ratio. Sides take
+turns query by query, in a new order every round. Seconds are CPU seconds of this process (Lucene
+times itself). SeekRay keeps single terms in a bounded cache and no query's result; its first round
+starts with that cache empty and is shown apart.
+
+Without --queries the queries are made from pairs of MeSH headings of one record; a file holds
+`query` and perhaps `syntax` a line. Above 30,000 records the corpus is synthetic, recombined from
+the sample's records. Lucene takes part with --lucene JAR (any jar with its core and queryparser,
+such as Anserini's); Whoosh only up to --whoosh-records (it indexes slowly).
 """
 
 import argparse
+import json
 import random
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-import tantivy
+from pipelines.data.synthetic import synthetic_records
 
 from actors.search.engine import PubMedEngine
-from actors.search.index import build_index
+from actors.search.index import RecordIndex, build_index, open_index, pubmed_document
+from actors.search.pubmed.plan import Plan
 from actors.search.pubmed.terms import STOP_WORDS
 from actors.search.text import words
-from actors.search.types import Record, SearchRequest, SearchResult
+from actors.search.types import QueryError, Record, SearchRequest, SearchResult
+from bench.peers.engines import Fts5, Lucene, Peer, Tantivy, Whoosh, columns_of
+from bench.peers.language import InexpressibleError
 from configs.schema import DataConfig
 from pipelines.data.load import load_records
 
-FIELDS = ("title", "abstract")
-
-Run = Callable[[str], int]  # a query to its total
+OURS = "SeekRay"
+WHOOSH_RECORDS = 30_000
 
 
 def make_queries(records: Sequence[Record], count: int, seed: int) -> list[str]:
@@ -67,84 +78,231 @@ def concept(heading: str, rng: random.Random) -> str:
     if len(found) > 1:
         ways += [f'"{" ".join(words(heading))}"', f"({' AND '.join(found)})"]
     chosen = rng.sample(list(dict.fromkeys(ways)), rng.randint(1, min(3, len(set(ways)))))
-    return f"({' OR '.join(chosen)})" if len(chosen) > 1 else chosen[0]
+    tagged = [way if way.startswith("(") else f"{way}[tiab]" for way in chosen]
+    return f"({' OR '.join(tagged)})" if len(tagged) > 1 else tagged[0]
 
 
-def tantivy_side(folder: Path, ids: np.ndarray, k: int) -> Run:
-    """The reference: tantivy's query parser and collector over the same store."""
-    store = tantivy.Index.open(str(folder / "tantivy"))
-    searcher = store.searcher()
-
-    def run(query: str) -> int:
-        parsed = store.parse_query(query, list(FIELDS))
-        found = searcher.search(
-            parsed, k, count=True, order_by_field="ordinal", order=tantivy.Order.Asc
-        )
-        tuple(ids[[ordinal for ordinal, _ in found.hits]].tolist())
-        return int(found.count)
-
-    return run
+def read_queries(path: Path) -> list[tuple[str, str]]:
+    """(query, syntax) of every line; Ovid where `syntax` says so."""
+    out = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        values = json.loads(line)
+        syntax = "ovid" if "ovid" in values.get("syntax", "") else "pubmed"
+        out.append((values["query"], syntax))
+    return out
 
 
-def seekray_side(engine: PubMedEngine, k: int) -> Run:
-    """The engine under test."""
+class Ours:
+    """SeekRay: the whole way from the query's text."""
 
-    def run(query: str) -> int:
-        outcome = engine.search(SearchRequest(query, k))
-        if not isinstance(outcome, SearchResult):
-            raise SystemExit(f"{query}: {outcome}")
-        return outcome.total
+    name = OURS
 
-    return run
+    def __init__(self, index: RecordIndex) -> None:
+        self.index = index
+        self.engine = PubMedEngine(index)
+
+    def search(self, query: str, syntax: str, k: int) -> tuple[int, tuple[str, ...]] | None:
+        """Total and the first K ids; None for a query error."""
+        outcome = self.engine.search(SearchRequest(query, k, syntax=syntax))
+        return (outcome.total, outcome.ids) if isinstance(outcome, SearchResult) else None
 
 
-def rate(run: Run, queries: Sequence[str]) -> tuple[float, list[int]]:
-    """Queries a second of one core, and the totals."""
+def rows(index: RecordIndex) -> Iterator[dict[str, str]]:
+    """The columns of every record, in the index's order."""
+    for id_ in index.ids:
+        yield columns_of(pubmed_document(index.record(str(id_)), index.fields))
+
+
+def timed(run: Callable[[], object]) -> float:
+    """CPU seconds of this process."""
     start = time.process_time()
-    totals = [run(query) for query in queries]
-    return len(queries) / (time.process_time() - start), totals
+    run()
+    return time.process_time() - start
 
 
-def spread(name: str, rates: Sequence[float]) -> str:
-    """Median, least and most of `rates` on one line."""
-    low, high = min(rates), max(rates)
-    return f"{name:8} {statistics.median(rates):8,.0f} queries/s   ({low:,.0f} to {high:,.0f})"
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which `share` of the values lie."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def milliseconds(values: Sequence[float]) -> str:
+    """Median, 95th percentile and mean."""
+    return (
+        f"median {statistics.median(values) * 1e3:8.3f} ms, p95 "
+        f"{percentile(values, 0.95) * 1e3:8.3f} ms, mean {statistics.fmean(values) * 1e3:8.3f} ms"
+    )
+
+
+def build_peers(
+    names: Iterable[str], index: RecordIndex, scratch: Path, args: argparse.Namespace
+) -> list[Peer]:
+    """The peers asked for, filled with the index's records."""
+    columns = sorted(index.stores)
+    peers: list[Peer] = []
+    for name in names:
+        if name == "whoosh" and index.size > args.whoosh_records:
+            print(f"Whoosh-reloaded left out above {args.whoosh_records:,} records")
+            continue
+        if name == "lucene" and not args.lucene:
+            print("Lucene left out: give --lucene JAR")
+            continue
+        peer: Fts5 | Tantivy | Whoosh | Lucene
+        if name == "fts5":
+            peer = Fts5(scratch / "fts5.db", columns)
+        elif name == "tantivy":
+            peer = Tantivy(scratch / "tantivy-peer", columns)
+        elif name == "whoosh":
+            peer = Whoosh(scratch / "whoosh", columns)
+        else:
+            peer = Lucene(scratch / "lucene", columns, args.lucene)
+        start = time.perf_counter()
+        peer.fill(rows(index))
+        print(f"{peer.name}: filled in {time.perf_counter() - start:.0f} s", flush=True)
+        peers.append(peer)
+    return peers
+
+
+def compare(
+    ours: Ours,
+    peers: Sequence[Peer],
+    queries: Sequence[tuple[str, str]],
+    k: int,
+    rounds: int,
+    seed: int,
+) -> None:
+    """Rounds over all queries, sides in turn, then the table."""
+    ids = [str(id_) for id_ in ours.index.ids]
+    runnable = [(q, s) for q, s in queries if ours.search(q, s, k) is not None]
+    print(f"{len(queries)} queries, {len(queries) - len(runnable)} of them query errors")
+    ours = Ours(ours.index)  # an empty cache
+    cold = [timed(lambda q=q, s=s: ours.search(q, s, k)) for q, s in runnable]
+    print(f"{OURS}, first round, empty cache: {milliseconds(cold)}")
+    plans: list[Plan | QueryError] = [
+        ours.engine.plan(SearchRequest(q, k, syntax=s)) for q, s in runnable
+    ]
+    said: dict[str, dict[int, str]] = {peer.name: {} for peer in peers}
+    for peer in peers:
+        for number, plan in enumerate(plans):
+            try:
+                if not isinstance(plan, Plan):
+                    continue
+                text = peer.express(plan)
+                total, numbers = peer.search(text, k)
+            except (InexpressibleError, ValueError, RecursionError, OSError) as error:
+                del error
+                continue
+            except Exception as error:  # a peer's own kind of refusal
+                if type(error).__module__.split(".")[0] not in ("sqlite3", "whoosh", "tantivy"):
+                    raise
+                continue
+            expected = ours.search(*runnable[number], k)
+            if expected == (total, tuple(ids[n] for n in numbers)):
+                said[peer.name][number] = text
+        same = len(said[peer.name])
+        print(f"{peer.name}: {same} of {len(runnable)} queries with the same total and first {k}")
+    seconds: dict[str, dict[int, list[float]]] = {
+        name: {} for name in (OURS, *(peer.name for peer in peers))
+    }
+    order = list(range(len(runnable)))
+    for turn in range(rounds):
+        random.Random(f"{seed}/{turn}").shuffle(order)
+        for number in order:
+            query, syntax = runnable[number]
+            sides = [OURS, *(p.name for p in peers if number in said[p.name])]
+            random.Random(f"{seed}/{turn}/{number}").shuffle(sides)
+            for side in sides:
+                if side == OURS:
+                    took = timed(lambda q=query, s=syntax: ours.search(q, s, k))
+                else:
+                    peer = next(p for p in peers if p.name == side)
+                    text = said[side][number]
+                    took = timed(lambda p=peer, t=text: p.search(t, k))
+                    took = getattr(peer, "seconds", took)
+                seconds[side].setdefault(number, []).append(took)
+    report(seconds, rounds)
+
+
+def report(seconds: dict[str, dict[int, list[float]]], rounds: int) -> None:
+    """Per side, and the ratios on the queries that both sides answer alike."""
+    mine = {number: statistics.median(values) for number, values in seconds[OURS].items()}
+    print(f"\n{OURS:16} {len(mine):4} queries: {milliseconds(list(mine.values()))}")
+    for name, found in seconds.items():
+        if name == OURS or not found:
+            continue
+        theirs = {number: statistics.median(values) for number, values in found.items()}
+        own = [mine[number] for number in theirs]
+        print(f"{name:16} {len(theirs):4} queries: {milliseconds(list(theirs.values()))}")
+        print(f"{'  ' + OURS:16} on the same:  {milliseconds(own)}")
+        ratio = statistics.median(theirs.values()) / statistics.median(own)
+        each = [
+            statistics.median([found[n][turn] for n in found])
+            / statistics.median([seconds[OURS][n][turn] for n in found])
+            for turn in range(rounds)
+        ]
+        paired = statistics.median(theirs[n] / mine[n] for n in theirs)
+        whole = sum(theirs.values()) / sum(own)
+        print(
+            f"  {name} / {OURS}: {ratio:.1f} of the medians (rounds {min(each):.1f} to "
+            f"{max(each):.1f}), {paired:.1f} median of each query's ratio, {whole:.1f} of the sums"
+        )
+
+
+def memory(folder: Path, queries: Path | None) -> None:
+    """Resident memory of a fresh process that opens the index and runs the queries."""
+    command = [sys.executable, "-m", "bench.search_memory", str(folder)]
+    subprocess.run(command + ([str(queries)] if queries else []), check=True)
 
 
 def main() -> None:
     """Build, time, print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--corpus", default="pubmed-sample", help="as `data.corpus` of a config")
-    parser.add_argument("--queries", type=int, default=3000)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--records", type=int, default=30_000)
+    parser.add_argument("--queries", type=Path, help="JSON lines with `query`")
+    parser.add_argument("--limit", type=int, default=600, help="at most that many queries")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--k", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--peers", default="fts5,tantivy,whoosh,lucene")
+    parser.add_argument("--lucene", type=Path, metavar="JAR")
+    parser.add_argument("--whoosh-records", type=int, default=WHOOSH_RECORDS)
+    parser.add_argument("--index", type=Path, help="keep the index here and use it if it is there")
     args = parser.parse_args()
 
-    records = load_records(DataConfig(corpus=args.corpus))
-    queries = make_queries(records, args.queries, args.seed)
-    with tempfile.TemporaryDirectory(prefix="bench-search-") as scratch:
-        folder = Path(scratch) / "index"
-        start = time.perf_counter()
-        index = build_index(records, folder, FIELDS, args.corpus)
-        print(f"{index.size:,} records indexed in {time.perf_counter() - start:.1f} s")
-        print(f"{len(queries):,} different queries, first {args.k} hits by date, one thread")
-        print("for example:", *queries[:4], sep="\n  ")
-        ours = seekray_side(PubMedEngine(index), args.k)
-        theirs = tantivy_side(folder, np.asarray(index.arrays.ids).astype(object), args.k)
-        cold, totals = rate(ours, queries)
-        _, reference = rate(theirs, queries)
-        equal = sum(a == b for a, b in zip(totals, reference, strict=True)) / len(queries)
-        print(f"totals: median {statistics.median(totals):,.0f}, equal on both sides {equal:.1%}")
-        print(f"seekray, first pass, term cache empty at its start: {cold:,.0f} queries/s")
-        rates: dict[str, list[float]] = {"seekray": [], "tantivy": []}
-        for _ in range(args.repeats):
-            rates["seekray"].append(rate(ours, queries)[0])
-            rates["tantivy"].append(rate(theirs, queries)[0])
-    for name, values in rates.items():
-        print(spread(name, values))
-    ratios = [a / b for a, b in zip(rates["seekray"], rates["tantivy"], strict=True)]
-    print(f"ratio    {statistics.median(ratios):8.2f}   ({min(ratios):.2f} to {max(ratios):.2f})")
+    sample = load_records(DataConfig(corpus="pubmed-sample", abstracts_only=False))
+    if args.queries:
+        queries = read_queries(args.queries)
+    else:
+        queries = [(query, "pubmed") for query in make_queries(sample, args.limit, args.seed)]
+    random.Random(args.seed).shuffle(queries)
+    queries = queries[: args.limit]
+    with tempfile.TemporaryDirectory(prefix="bench-search-") as scratch_name:
+        scratch = Path(scratch_name)
+        folder = args.index or scratch / "index"
+        if args.index and args.index.exists():
+            index = open_index(folder)
+        else:
+            synthetic = args.records > len(sample)
+            records = (
+                synthetic_records(sample, args.records, args.seed)
+                if synthetic
+                else sample[: args.records]
+            )
+            made = timed(lambda: list(synthetic_records(sample, 20_000, 1)) if synthetic else None)
+            made *= args.records / 20_000
+            took = timed(lambda: build_index(records, folder, corpus="bench")) - made
+            index = open_index(folder)
+            print(
+                f"{OURS}: {index.size:,} records indexed, {index.size / took:,.0f} a CPU second "
+                f"(making the records left out)",
+                flush=True,
+            )
+        memory(folder, args.queries)
+        names = [name for name in args.peers.split(",") if name]
+        peers = build_peers(names, index, scratch, args)
+        compare(Ours(index), peers, queries, args.k, args.rounds, args.seed)
 
 
 if __name__ == "__main__":

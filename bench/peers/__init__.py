@@ -1,0 +1,1 @@
+"""Other search software, given the same documents and the same queries in its own language."""
