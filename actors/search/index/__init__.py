@@ -11,18 +11,20 @@ from actors.search.index.merge import id_key, merge, plan, publish, write_shard
 from actors.search.index.part import Part, PartError, part_info, write_part
 from actors.search.index.pubmed import FIELDS
 from actors.search.index.reader import RecordIndex, open_index
-from actors.search.index.schema import Batch, Document, Schema, batches
+from actors.search.index.schema import Batch, Document, Flat, Rows, Schema, batches
 from actors.search.index.shard import ShardIndex
 
 __all__ = [
     "FIELDS",
     "Batch",
     "Document",
+    "Flat",
     "IndexMismatchError",
     "Manifest",
     "Part",
     "PartError",
     "RecordIndex",
+    "Rows",
     "Schema",
     "ShardIndex",
     "batches",

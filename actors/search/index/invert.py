@@ -51,9 +51,11 @@ def inverted(
         )
     blocks = _Blocks(len(terms), text, scratch)
     for first, last, stream in _gathered(columns, ranks, order, lengths, starts):
-        blocks.add(stream, int(starts[first]), first, lengths[first:last])
-    if text:  # the mark after the last document's last value
-        blocks.add(np.zeros(1, dtype=np.uint32), total, len(lengths), None)
+        counts = lengths[first:last]
+        if text and last == len(lengths):  # one more mark, after the last document's last value
+            stream = np.append(stream, np.uint32(0))
+            counts = np.append(counts[:-1], counts[-1] + np.uint32(1))
+        blocks.add(stream, int(starts[first]), first, counts)
     return blocks.arrays(terms, starts, len(lengths), total + 1)
 
 
@@ -116,33 +118,29 @@ class _Blocks:
         self._files = 0
         self._blocks: list[dict[str, np.ndarray]] = []
 
-    def add(self, stream: np.ndarray, base: int, document: int, lengths: np.ndarray | None) -> None:
-        """A block that starts at position `base` with `document`; no lengths: no document."""
+    def add(self, stream: np.ndarray, base: int, document: int, lengths: np.ndarray) -> None:
+        """A block of documents from `document` on; it starts at position `base`."""
         key = stream.astype(np.uint64) << np.uint64(32)
         key |= np.arange(len(stream), dtype=np.uint64)
         key.sort()
         term = (key >> np.uint64(32)).astype(np.uint32)
         place = key.astype(np.uint32)
+        owner = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)[place]
+        changes = np.empty(len(term), dtype=bool)
+        changes[:1] = True
+        np.not_equal(term[1:], term[:-1], out=changes[1:])
+        changes[1:] |= owner[1:] != owner[:-1]
+        if not self._text:
+            changes &= term != 0  # the empty value
+        first_of = np.flatnonzero(changes)
+        documents = owner[first_of] + np.uint32(document)
         block = {}
-        if lengths is None:
-            documents = np.empty(0, dtype=np.uint32)
-            first_of = np.empty(0, dtype=np.int64)
-        else:
-            owner = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)[place]
-            changes = np.empty(len(term), dtype=bool)
-            changes[:1] = True
-            np.not_equal(term[1:], term[:-1], out=changes[1:])
-            changes[1:] |= owner[1:] != owner[:-1]
-            if not self._text:
-                changes &= term != 0  # the empty value
-            first_of = np.flatnonzero(changes)
-            documents = owner[first_of] + np.uint32(document)
         block["docs.counts"] = np.bincount(term[first_of], minlength=self._terms)
         block["docs"] = documents
         if self._text:
             block["positions.counts"] = np.bincount(term, minlength=self._terms)
             block["positions"] = place + np.uint32(base)
-            times = np.diff(first_of, append=len(term)) if len(first_of) else first_of
+            times = np.diff(first_of, append=len(term))
             block["times"] = np.minimum(times, 255).astype(np.uint8)
         self._blocks.append({k: self._put(v) for k, v in block.items()})
 

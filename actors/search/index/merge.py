@@ -15,9 +15,10 @@ import numpy as np
 
 from actors.search.index import terms
 from actors.search.index.arrays import save
+from actors.search.index.blocks import STORED_IN_BLOCK
 from actors.search.index.invert import Rows, inverted
 from actors.search.index.manifest import Manifest, Shard, checksums
-from actors.search.index.part import STORED_IN_BLOCK, Part
+from actors.search.index.part import Part
 from actors.search.index.schema import Schema
 
 

@@ -5,28 +5,20 @@ the order of their names: a later part's documents replace earlier ones of the s
 deletions remove them. A folder with a `part.json` is whole; without one it is to be made again.
 """
 
-import hashlib
 import json
 import os
 import shutil
 import tempfile
-import zlib
-from array import array
 from collections.abc import Iterable
-from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from actors.search.index.arrays import load, save
+from actors.search.index.arrays import load
 from actors.search.index.schema import Batch, Schema
-from actors.search.index.terms import Terms, packed
-from actors.search.index.tokens import DOCUMENT, VALUE, normal, raw, tokens
-
-STORED_IN_BLOCK = 16
-_LEVEL = 1  # of zlib
-_MEMO = 2_000_000
+from actors.search.index.terms import Terms
+from actors.search.index.writer import PartWriter
 
 
 class Part:
@@ -97,7 +89,7 @@ def write_part(
     folder.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        writer = _Writer(schema)
+        writer = PartWriter(schema)
         for batch in batches:
             writer.add(batch)
         writer.finish(building, deletions, source)
@@ -107,131 +99,3 @@ def write_part(
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return Part(folder, schema)
-
-
-class _Ids(dict[bytes, int]):
-    """Provisional numbers of terms."""
-
-    def __missing__(self, term: bytes) -> int:
-        self[term] = number = len(self)
-        return number
-
-
-class _Memo(dict[str, bytes]):
-    """Values in their indexed form."""
-
-    def __init__(self, rule: Any) -> None:
-        super().__init__()
-        self._rule = rule
-
-    def __missing__(self, value: str) -> bytes:
-        if len(self) > _MEMO:
-            self.clear()
-        self[value] = indexed = self._rule(value)
-        return indexed
-
-
-class _Writer:
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-        self.ids: list[str] = []
-        self.digests: list[bytes] = []
-        self.store: list[bytes] = []
-        self.pending: list[bytes] = []  # stored bytes that do not fill a block yet
-        columns = sorted(schema.stores)
-        self.terms = {c: _Ids() for c in columns}
-        for name in columns:  # text: the two marks; values: the empty value comes first as well
-            self.terms[name].update({VALUE: 0, DOCUMENT: 1} if name in schema.text else {b"": 0})
-        self.streams = {c: array("I") for c in columns}
-        self.lengths: dict[str, list[np.ndarray]] = {c: [] for c in columns}
-        self.scalars: dict[str, list[np.ndarray]] = {c: [] for c in (*schema.days, *schema.numbers)}
-        self._normal, self._raw = _Memo(normal), _Memo(raw)
-
-    def add(self, batch: Batch) -> None:
-        schema, count = self.schema, len(batch.ids)
-        if bad := [i for i in batch.ids if not i or "\n" in i]:
-            raise ValueError(f"document id {bad[0]!r} is empty or holds a line feed")
-        self.ids.extend(batch.ids)
-        empty: list[tuple[str, ...]] = [()] * count
-        for name in schema.text:
-            rows = batch.text.get(name, empty)
-            self.streams[name].extend(map(self.terms[name].__getitem__, tokens(rows)))
-        for name in (*schema.values, *schema.raw):
-            memo = self._raw if name in schema.raw else self._normal
-            rows = batch.values.get(name, empty)
-            flat = map(memo.__getitem__, chain.from_iterable(rows))
-            self.streams[name].extend(map(self.terms[name].__getitem__, flat))
-            self.lengths[name].append(np.fromiter(map(len, rows), np.uint32, count))
-        for name in schema.days:
-            days = batch.days.get(name)
-            self.scalars[name].append(np.array([0] * count if days is None else days, np.int32))
-        for name in schema.numbers:
-            numbers = batch.numbers.get(name)
-            self.scalars[name].append(
-                np.full(count, np.nan) if numbers is None else np.array(numbers, np.float64)
-            )
-        self.digests.extend([hashlib.sha256(stored).digest() for stored in batch.stored])
-        self.pending.extend(batch.stored)
-        whole = len(self.pending) - len(self.pending) % STORED_IN_BLOCK
-        self._compress(whole)
-
-    def _compress(self, count: int) -> None:
-        for i in range(0, count, STORED_IN_BLOCK):
-            self.store.append(_block(self.pending[i : min(count, i + STORED_IN_BLOCK)]))
-        del self.pending[:count]
-
-    def finish(self, folder: Path, deletions: Iterable[str], source: str) -> None:
-        self._compress(len(self.pending))
-        for name in list(self.terms):
-            save(folder / f"{name}.column", self._column(name))
-        save(folder / "store", {"store": np.frombuffer(b"".join(self.store), np.uint8)})
-        arrays = {
-            "ids": _lines(self.ids),
-            "deletions": _lines(deletions),
-            "digests": np.frombuffer(b"".join(self.digests), np.uint8),
-            "blocks": np.cumsum([0, *map(len, self.store)], dtype=np.uint64),
-        }
-        for name, pieces in self.scalars.items():
-            dtype = np.int32 if name in self.schema.days else np.float64
-            arrays[f"scalar.{name}"] = np.concatenate([np.empty(0, dtype), *pieces])
-        save(folder / "documents", arrays)
-        info = {
-            "schema_name": self.schema.name,
-            "schema": self.schema.fingerprint(),
-            "documents": len(self.ids),
-            "source": source,
-        }
-        (folder / "part.json").write_text(json.dumps(info, indent=2) + "\n", encoding="utf-8")
-
-    def _column(self, name: str) -> dict[str, np.ndarray]:
-        vocabulary = self.terms.pop(name)
-        stream = np.frombuffer(self.streams.pop(name), np.uint32)
-        if name in self.schema.text:
-            starts = np.flatnonzero(stream == 1)
-            lengths = np.diff(starts, append=len(stream)).astype(np.uint32)
-            vocabulary[b""] = vocabulary.pop(VALUE)
-            del vocabulary[DOCUMENT]
-        else:
-            lengths = np.concatenate([np.empty(0, np.uint32), *self.lengths.pop(name)])
-        terms = sorted(vocabulary)
-        ranks = np.zeros(len(terms) + 1, np.uint32)  # a document's mark takes the rank of ""
-        ranks[[vocabulary[term] for term in terms]] = np.arange(len(terms), dtype=np.uint32)
-        return {**packed(terms), "stream": ranks[stream], "lengths": lengths}
-
-
-def _lines(ids: Iterable[str]) -> np.ndarray:
-    return np.frombuffer("".join([i + "\n" for i in ids]).encode("utf-8", "replace"), np.uint8)
-
-
-def _block(stored: Iterable[bytes]) -> bytes:
-    pieces = list(stored)
-    lengths = np.array([len(piece) for piece in pieces], dtype="<u4").tobytes()
-    return zlib.compress(bytes([len(pieces)]) + lengths + b"".join(pieces), _LEVEL)
-
-
-def unblocked(block: bytes) -> list[bytes]:
-    """The stored bytes of the documents of a compressed block."""
-    data = zlib.decompress(block)
-    ends = np.cumsum(np.frombuffer(data, "<u4", data[0], 1)) + 1 + 4 * data[0]
-    starts = [1 + 4 * data[0], *ends.tolist()]
-    return [data[a:b] for a, b in pairwise(starts)]

@@ -8,13 +8,14 @@ as a whole.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields as dataclass_fields
 from datetime import date
-from itertools import islice
+from itertools import chain, compress, islice
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import orjson
 
-from actors.search.index.schema import BATCH, Batch, Schema
+from actors.search.index.schema import BATCH, Batch, Flat, Rows, Schema
 from actors.search.types import MeshHeading, Record
 
 TEXT = (
@@ -75,90 +76,121 @@ def batches(
 ) -> Iterator[Batch]:
     """`records` as the builder takes them; columns of other than `fields` are left out."""
     wanted = schema(fields)
+    known: dict[tuple[Any, ...], _Heading] = {}
     iterator = iter(records)
     while chunk := list(islice(iterator, size)):
+        headings = _headings(chunk, known)
+        text, values = _columns(chunk, headings)
         yield Batch(
             [record.id for record in chunk],
-            list(map(stored, chunk)),
-            _texts(chunk),
-            {c: v for c, v in _whole_values(chunk).items() if c in wanted.stores},
+            _stored(chunk, headings),
+            {column: rows for column, rows in text.items() if column in wanted.stores},
+            {column: rows for column, rows in values.items() if column in wanted.stores},
             {c: [day.toordinal() if day else 0 for day in map(attrgetter(c), chunk)] for c in DAYS},
             {},
         )
 
 
-def _texts(records: Sequence[Record]) -> dict[str, Sequence[Sequence[str]]]:
-    return {
-        "title": [(r.title,) if r.title else () for r in records],
+class _Heading(NamedTuple):
+    """What a MeSH heading adds to each column, and its stored form."""
+
+    text: tuple[str, ...]
+    whole: tuple[str, ...]
+    major: tuple[str, ...]
+    qualifiers: tuple[str, ...]
+    major_qualifiers: tuple[str, ...]
+    stored: orjson.Fragment
+
+
+_KNOWN_HEADINGS = 500_000
+
+
+def _headings(
+    records: Sequence[Record], known: dict[tuple[Any, ...], _Heading]
+) -> list[list[_Heading]]:
+    """The headings of each record. Equal headings of a file are mostly one object."""
+    if len(known) > _KNOWN_HEADINGS:
+        known.clear()
+    by_object: dict[int, _Heading] = {}
+    for heading in chain.from_iterable([record.mesh for record in records]):
+        if id(heading) not in by_object:
+            key = (heading.descriptor, heading.ui, heading.major, heading.qualifiers)
+            found = known.get(key)
+            if found is None:
+                found = known[key] = _heading(heading)
+            by_object[id(heading)] = found
+    return [[by_object[id(heading)] for heading in record.mesh] for record in records]
+
+
+def _heading(heading: MeshHeading) -> _Heading:
+    name = heading.descriptor
+    pairs = [f"{name} {qualifier}" for qualifier, _ in heading.qualifiers]
+    flags = [flag for _, flag in heading.qualifiers]
+    return _Heading(
+        (name, *(qualifier for qualifier, _ in heading.qualifiers)),
+        (name, *pairs),
+        (*([name] if heading.is_major else []), *compress(pairs, flags)),
+        tuple(qualifier for qualifier, _ in heading.qualifiers),
+        tuple(qualifier for qualifier, flag in heading.qualifiers if flag),
+        orjson.Fragment(_json((name, heading.ui, heading.major, heading.qualifiers))),
+    )
+
+
+def _columns(
+    records: Sequence[Record], headings: Sequence[Sequence[_Heading]]
+) -> tuple[dict[str, Rows], dict[str, Rows]]:
+    """Text columns and columns of whole values; equal ones share their rows."""
+    shared: dict[str, Rows] = {
+        name: list(map(attrgetter(name), records))
+        for name in (
+            "authors",
+            "publication_types",
+            "chemicals",
+            "keywords",
+            "languages",
+            "affiliations",
+            "full_authors",
+        )
+    }
+    shared["journal"] = [
+        (r.journal, r.journal_abbreviation) if r.journal_abbreviation else (r.journal,)
+        for r in records
+    ]
+    every = list(chain.from_iterable(headings))
+    counts = np.fromiter(map(len, headings), np.int64, len(headings))
+    mesh = [_of_headings(every, counts, part) for part in range(5)]
+    text: dict[str, Rows] = {
+        "title": [(r.title,) for r in records],
         "abstract": [(r.abstract,) if r.abstract else () for r in records],
-        "authors": [r.authors for r in records],
-        "journal": _journals(records),
-        "publication_types": [r.publication_types for r in records],
-        "mesh": [
-            [t for h in r.mesh for t in (h.descriptor, *[q for q, _ in h.qualifiers])]
-            for r in records
-        ],
-        "chemicals": [r.chemicals for r in records],
-        "keywords": [r.keywords for r in records],
-        "languages": [r.languages for r in records],
-        "affiliations": [r.affiliations for r in records],
+        "mesh": mesh[0],
+        **shared,
     }
-
-
-def _journals(records: Sequence[Record]) -> list[Sequence[str]]:
-    return [[j for j in (r.journal, r.journal_abbreviation) if j] for r in records]
-
-
-def _whole_values(records: Sequence[Record]) -> dict[str, Sequence[Sequence[str]]]:
-    mesh: dict[str, list[Sequence[str]]] = {
-        name: []
-        for name in ("mesh_exact", "major_exact", "qualifier_exact", "major_qualifier_exact")
-    }
-    for record in records:
-        for column, values in zip(mesh.values(), _mesh(record.mesh), strict=True):
-            column.append(values)
-    return {
-        "authors_exact": [r.authors for r in records],
-        "first_author_exact": [r.authors[:1] for r in records],
-        "last_author_exact": [r.authors[-1:] for r in records],
-        "full_authors_exact": [r.full_authors for r in records],
-        "journal_exact": _journals(records),
-        "publication_types_exact": [r.publication_types for r in records],
-        **mesh,
-        "chemicals_exact": [r.chemicals for r in records],
-        "languages_exact": [r.languages for r in records],
-        "keywords_exact": [r.keywords for r in records],
-        "status_exact": [(r.status,) for r in records],
-        "volume_exact": [(r.volume,) for r in records],
-        "issue_exact": [(r.issue,) for r in records],
-        "pages_exact": [(r.pages,) for r in records],
+    authors = [r.authors for r in records]
+    values: dict[str, Rows] = {
+        **{f"{name}_exact": rows for name, rows in shared.items()},
+        "first_author_exact": [names[:1] for names in authors],
+        "last_author_exact": [names[-1:] for names in authors],
+        "mesh_exact": mesh[1],
+        "major_exact": mesh[2],
+        "qualifier_exact": mesh[3],
+        "major_qualifier_exact": mesh[4],
+        **{
+            f"{name}_exact": Flat(list(map(attrgetter(name), records)), [1] * len(records))
+            for name in ("status", "volume", "issue", "pages", "country")
+        },
         "issn_exact": [(r.issn, r.journal_id) for r in records],
-        "country_exact": [(r.country,) for r in records],
-        "ids_exact": [[i for i in (r.doi, *[i for _, i in r.other_ids]) if i] for r in records],
+        "ids_exact": [(r.doi, *[i for _, i in r.other_ids]) for r in records],
         "facts_exact": [_facts(r) for r in records],
     }
+    return text, values
 
 
-def _mesh(
-    headings: Sequence[MeshHeading],
-) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Headings (with each qualifier too), major ones, qualifiers, major qualifiers."""
-    whole, major, qualifiers, major_qualifiers = [], [], [], []
-    for heading in headings:
-        name = heading.descriptor
-        whole.append(name)
-        is_major = heading.major
-        for qualifier, flag in heading.qualifiers:
-            pair = f"{name} {qualifier}"
-            whole.append(pair)
-            qualifiers.append(qualifier)
-            if flag:
-                is_major = True
-                major.append(pair)
-                major_qualifiers.append(qualifier)
-        if is_major:
-            major.append(name)
-    return whole, major, qualifiers, major_qualifiers
+def _of_headings(every: Sequence[_Heading], counts: np.ndarray, part: int) -> Flat:
+    """One part of all headings, `counts` headings a record."""
+    values = [heading[part] for heading in every]
+    ends = np.cumsum([0, *map(len, values)])
+    at = np.cumsum([0, *counts.tolist()])
+    return Flat(list(chain.from_iterable(values)), np.diff(ends[at]))
 
 
 _FACTS = {
@@ -176,12 +208,29 @@ _row = attrgetter(*_NAMES)
 _DATES = frozenset(("published", "completed", "revised", *DAYS))
 
 
+_MESH = _NAMES.index("mesh")
+_before_mesh = attrgetter(*_NAMES[:_MESH])
+_after_mesh = attrgetter(*_NAMES[_MESH + 1 :])
+
+
 def stored(record: Record) -> bytes:
-    """All that `record` says, as bytes."""
+    """All that `record` says, as bytes: a JSON array of its fields in order."""
+    rows = [(h.descriptor, h.ui, h.major, h.qualifiers) for h in record.mesh]
+    return _json((*_before_mesh(record), rows, *_after_mesh(record)))
+
+
+def _stored(records: Sequence[Record], headings: Sequence[Sequence[_Heading]]) -> list[bytes]:
+    return [
+        _json((*_before_mesh(record), [h.stored for h in found], *_after_mesh(record)))
+        for record, found in zip(records, headings, strict=True)
+    ]
+
+
+def _json(value: Any) -> bytes:
     try:
-        return orjson.dumps(_row(record))
-    except TypeError:  # lone surrogates are no Unicode
-        return orjson.dumps(_cleaned(_row(record)))
+        return orjson.dumps(value)
+    except TypeError:  # a lone surrogate is no Unicode
+        return orjson.dumps(_cleaned(value))
 
 
 def record_of(data: bytes) -> Record:
@@ -191,8 +240,8 @@ def record_of(data: bytes) -> Record:
         if values.get(name):
             values[name] = date.fromisoformat(values[name])
     values["mesh"] = tuple(
-        MeshHeading(h["descriptor"], h["ui"], h["major"], tuple((q, m) for q, m in h["qualifiers"]))
-        for h in values["mesh"]
+        MeshHeading(descriptor, ui, major, tuple((name, flag) for name, flag in qualifiers))
+        for descriptor, ui, major, qualifiers in values["mesh"]
     )
     return Record(**{name: _tuples(value) for name, value in values.items()})
 
@@ -204,6 +253,4 @@ def _tuples(value: Any) -> Any:
 def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
-    if isinstance(value, MeshHeading):
-        return {name: _cleaned(getattr(value, name)) for name in MeshHeading.__slots__}
     return [_cleaned(item) for item in value] if isinstance(value, list | tuple) else value

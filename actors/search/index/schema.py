@@ -5,6 +5,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
 
 BATCH = 1000
 """Documents that the builder encodes at a time."""
@@ -62,14 +65,28 @@ class Document:
     stored: bytes = b""
 
 
+class Flat(NamedTuple):
+    """The values of documents in a row, and how many of them each document has."""
+
+    values: Sequence[str]
+    counts: Sequence[int] | np.ndarray
+
+
+Rows = Sequence[Sequence[str]] | Flat
+"""The values of each document of a batch."""
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Documents column by column; every list is as long as `ids`. Columns may be left out."""
+    """Documents column by column, as many everywhere as `ids`. Columns may be left out.
+
+    Columns of the same values best share one `Rows` object, which is then read once.
+    """
 
     ids: Sequence[str]
     stored: Sequence[bytes]
-    text: Mapping[str, Sequence[Sequence[str]]]
-    values: Mapping[str, Sequence[Sequence[str]]]
+    text: Mapping[str, Rows]
+    values: Mapping[str, Rows]
     days: Mapping[str, Sequence[int]]
     numbers: Mapping[str, Sequence[float]]
 

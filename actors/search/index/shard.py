@@ -11,10 +11,10 @@ import numpy as np
 from pyroaring import BitMap
 
 from actors.search.index.arrays import load
+from actors.search.index.blocks import unblocked
 from actors.search.index.cache import ByteCache
 from actors.search.index.column import Column, Range
 from actors.search.index.merge import id_key
-from actors.search.index.part import unblocked
 from actors.search.index.postings import bitmap, numbers_of
 from actors.search.index.schema import Schema
 from actors.search.index.terms import Terms
