@@ -7,7 +7,7 @@ from actors.search.trials.essie import LEAVES, And, Context, Expression, Node, N
 
 
 class Scope(NamedTuple):
-    """How a leaf is read. `tilts` are the fields of TILT around it; `positive` means not negated."""
+    """How a leaf is read: `tilts` are TILT's fields around it, `positive` is not under NOT."""
 
     area: str
     coverage: str = "Contains"

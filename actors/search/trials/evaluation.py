@@ -1,6 +1,7 @@
 """Runs expressions over an index: the set of studies, and the relevance of each."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from pyroaring import BitMap
@@ -27,7 +28,7 @@ from actors.search.trials.exact import Exact
 from actors.search.trials.fields import FIELDS
 from actors.search.trials.index import TrialsIndex
 from actors.search.trials.lexical import normal
-from actors.search.trials.matcher import Hits, Matcher
+from actors.search.trials.matcher import Matcher, Sought
 from actors.search.trials.sources import SIZE, Sources
 from actors.search.trials.synonyms import Synonyms, Words
 
@@ -39,7 +40,15 @@ class Found:
     """The studies of an expression, and what of it counts for their order."""
 
     bits: BitMap
-    counted: tuple[tuple[Hits, Scope], ...]
+    counted: tuple["Counted", ...]
+
+
+class Counted(NamedTuple):
+    """A text leaf that counts for the order: `bits` are the documents that hold it."""
+
+    sought: Sought
+    scope: Scope
+    bits: BitMap
 
 
 class Evaluator:
@@ -61,7 +70,7 @@ class Evaluator:
         Raises EssieError with a position for names and values that the record does not have.
         """
         stack: list[BitMap] = []
-        counted: list[tuple[Hits, Scope]] = []
+        counted: list[Counted] = []
         around = scopes(expression, area)
         for place, (node, scope) in enumerate(zip(expression.nodes, around, strict=True)):
             try:
@@ -84,8 +93,12 @@ class Evaluator:
     def relevance(self, found: Found) -> np.ndarray:
         """(studies,) float32: the sum over the leaves that a study holds, those under NOT aside."""
         total = np.zeros(self.index.size, dtype=np.float32)
-        for hits, scope in found.counted:
+        for sought, scope, bits in found.counted:
+            hits = self.matchers[scope.document].score(sought)
             ordinals, scores = hits.ordinals, hits.scores
+            if scope.expansion == "None":
+                kept = np.isin(ordinals, numbers_of(bits), assume_unique=True)
+                ordinals, scores = ordinals[kept], scores[kept]
             if scope.document == "Location":
                 best = np.zeros(self.index.size, dtype=np.float32)
                 np.maximum.at(best, self.index.parents[ordinals], scores)
@@ -108,7 +121,7 @@ class Evaluator:
             to_studies = outside.document == "Study"
             stack.append(self.index.parents_of(bits) if to_studies else self.index.sites_of(bits))
 
-    def _leaf(self, node: Node, scope: Scope, counted: list[tuple[Hits, Scope]]) -> BitMap:
+    def _leaf(self, node: Node, scope: Scope, counted: list[Counted]) -> BitMap:
         if isinstance(node, All):
             return self._universe(scope.document)
         name, sizes = scope.area.removesuffix(SIZE), scope.area.endswith(SIZE)
@@ -135,9 +148,7 @@ class Evaluator:
             raise EssieError(f"Unknown area name: `{name}`")
         return area if document == "Study" else self.sources.of_locations(area)
 
-    def _term(
-        self, area: Area, node: Term, scope: Scope, counted: list[tuple[Hits, Scope]]
-    ) -> BitMap:
+    def _term(self, area: Area, node: Term, scope: Scope, counted: list[Counted]) -> BitMap:
         matcher = self.matchers.get(scope.document)
         if matcher is None:
             return BitMap()
@@ -147,15 +158,14 @@ class Evaluator:
             if words:
                 parts.append(words)
         quoted = any(word.quoted for word in node.words)
-        hits = matcher.text(area, tuple(parts), quoted, scope.expansion, scope.coverage)
+        sought = Sought(area, tuple(parts), quoted, scope.expansion, scope.coverage)
+        bits = matcher.find(sought)
         if scope.expansion == "None":
             text = " ".join(word.text for word in node.words)
-            kept = self.exact.kept(area, text, scope.coverage, hits.bits, scope.document)
-            mask = np.isin(hits.ordinals, numbers_of(kept), assume_unique=True)
-            hits = Hits(kept, hits.ordinals[mask], hits.scores[mask])
+            bits = self.exact.kept(area, text, scope.coverage, bits, scope.document)
         if scope.positive:
-            counted.append((hits, scope))
-        return hits.bits
+            counted.append(Counted(sought, scope, bits))
+        return bits
 
     def _tilt(self, piece: str) -> np.ndarray:
         """(studies,) float32 factor by the order of the values of `piece`."""

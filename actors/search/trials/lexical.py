@@ -11,6 +11,7 @@ from functools import lru_cache
 from actors.search.text import words
 
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s\b|(?<=s)['’](?=\s|$)")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _HYPHENS = re.compile(r"(\w+)[-\u2010\u2011](\w+)")
 _SPELLINGS = {
     "aemi": "emi",
@@ -80,14 +81,33 @@ def canonical(word: str) -> str:
 
 def normal(text: str) -> list[str]:
     """The canonical words of `text`, in order: `"Parkinson's tumours"` gives parkinson, tumor."""
-    return [canonical(word) for word in words(_POSSESSIVE.sub("", text))]
+    if "'" in text or "’" in text:
+        text = _POSSESSIVE.sub("", text)
+    if text.isascii():
+        return [canonical(word) for word in _ASCII_WORD.findall(text.lower())]
+    return [word for run in text.split() for word in _of_run(run)]
+
+
+@lru_cache(maxsize=1 << 18)
+def _of_run(run: str) -> tuple[str, ...]:
+    """The canonical words of text without blanks."""
+    return tuple(canonical(word) for word in words(run))
 
 
 def hyphenated(text: str) -> set[tuple[str, str, str]]:
     """(joined, first, second) of the compounds that `text` hyphenates, in canonical form."""
+    found: set[tuple[str, str, str]] = set()
+    for run in text.split():
+        if "-" in run or "\u2010" in run or "\u2011" in run:
+            found |= _compounds(run)
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _compounds(run: str) -> frozenset[tuple[str, str, str]]:
     found = set()
-    for first, second in _HYPHENS.findall(text):
+    for first, second in _HYPHENS.findall(run):
         left, right, joined = normal(first), normal(second), normal(first + second)
         if len(left) == len(right) == len(joined) == 1:
             found.add((joined[0], left[0], right[0]))
-    return found
+    return frozenset(found)

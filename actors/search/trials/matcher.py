@@ -7,13 +7,13 @@ studies that hold other names only, or the words apart, score a part of that (`C
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from pyroaring import BitMap
 
 from actors.search.index.cache import ByteCache
-from actors.search.index.postings import bitmap, numbers_of
+from actors.search.index.postings import numbers_of
 from actors.search.lookup import Atom
 from actors.search.trials.areas import Area
 from actors.search.trials.documents import CODES, OTHER, OWN
@@ -26,11 +26,46 @@ _CACHE_BYTES = 256 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What a leaf finds: `scores` (float32) of `ordinals` (uint32, ascending), those of `bits`."""
+    """Scores (float32) of `ordinals` (uint32, ascending)."""
 
-    bits: BitMap
     ordinals: np.ndarray
     scores: np.ndarray
+
+
+class Sought(NamedTuple):
+    """A text leaf. `parts` are a term's words, those of one hyphenated or quoted together.
+
+    `expansion` None counts as Term here: the caller checks case and accents.
+    """
+
+    area: Area
+    parts: tuple[Words, ...]
+    quoted: bool
+    expansion: str
+    coverage: str
+
+    @property
+    def words(self) -> Words:
+        """All words, in order."""
+        return tuple(word for part in self.parts for word in part)
+
+    @property
+    def edges(self) -> tuple[Words, Words]:
+        """The value edges that coverage wants before and after the words."""
+        before = ("",) if self.coverage in ("FullMatch", "StartsWith") else ()
+        after = ("",) if self.coverage in ("FullMatch", "EndsWith") else ()
+        return before, after
+
+    @property
+    def named(self) -> Area | None:
+        """Where other names of the same count, None if nowhere."""
+        return None if self.expansion in ("None", "Term") else _with_synonyms(self.area)
+
+    @property
+    def loose(self) -> bool:
+        """True when the parts may stand apart."""
+        free = self.expansion in ("Relaxation", "Lossy") and self.coverage == "Contains"
+        return free and len(self.parts) > 1
 
 
 _T = TypeVar("_T", Hits, BitMap)
@@ -53,16 +88,18 @@ class Matcher:
         assert lookup is not None
         self.lookup = lookup
         self.synonyms = synonyms
-        self.own = OWN if document == "Study" else lookup.stores
         self._statistics = lookup.statistics()
+        filled = {store for store, words in self._statistics.lengths.items() if words}
+        self._own = filled & (OWN if document == "Study" else lookup.stores)
+        self._others = OTHER in filled
         self._cache = ByteCache(cache_bytes)
 
     def atoms(self, area: Area, words: Words) -> list[Atom]:
         """`words` side by side in any piece of `area`; "" is the edge of a value."""
-        own = tuple(piece for piece, _, _ in area.weights if piece in self.own)
+        own = tuple(piece for piece, _, _ in area.weights if piece in self._own)
         atoms = [Atom(own, words)] if own else []
-        for piece, _, _ in area.weights:
-            if piece not in self.own and OTHER in self.lookup.stores:
+        for piece, _, _ in area.weights if self._others else ():
+            if piece not in OWN:
                 code = CODES[piece]
                 atoms.append(Atom((OTHER,), tuple(code + w if w else "" for w in words)))
         return atoms
@@ -88,56 +125,57 @@ class Matcher:
                 found = found | self.phrase(named, other)
         return found
 
-    def relevance(self, area: Area, words: Iterable[str]) -> np.ndarray:
+    def find(self, sought: Sought) -> BitMap:
+        """The documents of a leaf."""
+        if not sought.parts:
+            return BitMap()
+        key = ("find", sought.area.name, *sought[1:])
+        return self._kept(key, lambda: self._find(sought))
+
+    def score(self, sought: Sought) -> Hits:
+        """How well documents hold a leaf; those that do not may be among them."""
+        key = ("score", sought.area.name, *sought[1:])
+        return self._kept(key, lambda: self._score(sought))
+
+    def _find(self, sought: Sought) -> BitMap:
+        area, (before, after) = sought.area, sought.edges
+        found = BitMap(self.phrase(area, before + sought.words + after))
+        if (named := sought.named) is not None:
+            for other in self.synonyms.of(sought.words):
+                found |= self.phrase(named, before + other + after)
+        if sought.loose:
+            if sought.expansion == "Lossy":
+                found |= BitMap.union(*(self.concept(area, part) for part in sought.parts))
+            else:
+                found |= self._apart(area, sought.parts, sought.quoted)
+        return found
+
+    def _score(self, sought: Sought) -> Hits:
+        area, (before, after) = sought.area, sought.edges
+        relevance = self._relevance(area, sought.words)
+        score = np.zeros(self.lookup.size, dtype=np.float32)
+        if sought.loose:
+            if sought.expansion == "Lossy":
+                some = BitMap.union(*(self.concept(area, part) for part in sought.parts))
+                _raise_to(score, some, relevance * LOSSY)
+            apart = self._apart(area, sought.parts, sought.quoted)
+            _raise_to(score, apart, relevance * RELAXED)
+        if (named := sought.named) is not None:
+            for other in self.synonyms.of(sought.words):
+                bits = self.phrase(named, before + other + after)
+                if bits:
+                    _raise_to(score, bits, self._relevance(named, other) * CONCEPT)
+        _raise_to(score, self.phrase(area, before + sought.words + after), relevance)
+        ordinals = np.flatnonzero(score).astype(np.uint32)
+        return Hits(ordinals, score[ordinals])
+
+    def _relevance(self, area: Area, words: Iterable[str]) -> np.ndarray:
         """(documents,) float32: BM25 of all `words` by piece and weight."""
         total = np.zeros(self.lookup.size, dtype=np.float32)
         for word in words:
             hits = self._word(area, word)
             total[hits.ordinals] += hits.scores
         return total
-
-    def text(
-        self, area: Area, parts: Sequence[Words], quoted: bool, expansion: str, coverage: str
-    ) -> Hits:
-        """Hits of a term: `parts` are its words, those of one hyphenated or `quoted` together.
-
-        `expansion` None counts as Term here: the caller checks case and accents.
-        """
-        key = ("text", area.name, tuple(parts), quoted, expansion, coverage)
-        return self._kept(key, lambda: self._text(area, parts, quoted, expansion, coverage))
-
-    def _text(
-        self, area: Area, parts: Sequence[Words], quoted: bool, expansion: str, coverage: str
-    ) -> Hits:
-        words = tuple(word for part in parts for word in part)
-        if not words:
-            return _hits(BitMap(), np.zeros(self.lookup.size, dtype=np.float32))
-        before = ("",) if coverage in ("FullMatch", "StartsWith") else ()
-        after = ("",) if coverage in ("FullMatch", "EndsWith") else ()
-        full = self.phrase(area, before + words + after)
-        relevance = self.relevance(area, words)
-        if expansion in ("None", "Term"):
-            return _hits(full, relevance)
-        score = np.zeros(self.lookup.size, dtype=np.float32)
-        found = BitMap(full)
-        named = _with_synonyms(area)
-        loose = expansion in ("Relaxation", "Lossy") and coverage == "Contains"
-        if loose and len(parts) > 1:
-            apart = self._apart(area, parts, quoted)
-            if expansion == "Lossy":
-                some = BitMap.union(*(self.concept(area, part) for part in parts))
-                _raise_to(score, some, relevance * LOSSY)
-                found |= some
-            _raise_to(score, apart, relevance * RELAXED)
-            found |= apart
-        if named is not None:
-            for other in self.synonyms.of(words):
-                bits = self.phrase(named, before + other + after)
-                if bits:
-                    _raise_to(score, bits, self.relevance(named, other) * CONCEPT)
-                    found |= bits
-        _raise_to(score, full, relevance)
-        return _hits(found, score)
 
     def _apart(self, area: Area, parts: Sequence[Words], quoted: bool) -> BitMap:
         """Where each of `parts` stands somewhere; names of several words count as one as well."""
@@ -157,9 +195,9 @@ class Matcher:
         def compute() -> Hits:
             total = np.zeros(self.lookup.size, dtype=np.float32)
             for piece, weight, _ in area.weights:
-                if piece in self.own:
+                if piece in self._own:
                     atom = Atom((piece,), (word,))
-                elif OTHER in self.lookup.stores:
+                elif self._others and piece not in OWN:
                     atom = Atom((OTHER,), (CODES[piece] + word,))
                 else:
                     continue
@@ -168,7 +206,7 @@ class Matcher:
                     ordinals, scores = self.lookup.scores(atom, counts, self._statistics)
                     total[ordinals] += np.float32(weight) * scores
             ordinals = np.flatnonzero(total).astype(np.uint32)
-            return Hits(bitmap(ordinals), ordinals, total[ordinals])
+            return Hits(ordinals, total[ordinals])
 
         return self._kept(("word", area.name, word), compute)
 
@@ -193,8 +231,3 @@ def _with_synonyms(area: Area) -> Area | None:
 def _raise_to(score: np.ndarray, bits: BitMap, to: np.ndarray) -> None:
     at = numbers_of(bits)
     score[at] = np.maximum(score[at], to[at])
-
-
-def _hits(bits: BitMap, relevance: np.ndarray) -> Hits:
-    ordinals = numbers_of(bits)
-    return Hits(bits, ordinals, relevance[ordinals])
