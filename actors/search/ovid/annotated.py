@@ -82,7 +82,7 @@ def _leaf(leaf: Mapping[str, Any], out: list[Node]) -> None:
             if leaf.get("truncated"):
                 found = (*found[:-1], found[-1] + "*")
             explode = bool(leaf.get("exploded"))
-            out.append(Term(text, (found,), 0, MESH, True, explode, qualifier.strip().lower()))
+            out.append(Term(text, (found,), 0, MESH, True, explode, " ".join(words(qualifier))))
             count += 1
     codes = tuple(_CODES[name] for name in fields if name in _CODES)
     spelt = patterns(text)[0]

@@ -102,35 +102,6 @@ def near_field(codes: tuple[str, ...]) -> Field | None:
     return _text_field(tuple(dict.fromkeys(stores))) if stores else None
 
 
-SUBHEADINGS = {
-    "aa": "analogs & derivatives", "ab": "abnormalities", "ad": "administration & dosage",
-    "ae": "adverse effects", "ag": "agonists", "ah": "anatomy & histology",
-    "ai": "antagonists & inhibitors", "an": "analysis", "bi": "biosynthesis", "bl": "blood",
-    "bs": "blood supply", "cf": "cerebrospinal fluid", "ch": "chemistry",
-    "ci": "chemically induced", "cl": "classification", "cn": "congenital",
-    "co": "complications", "cs": "chemical synthesis", "ct": "contraindications",
-    "cy": "cytology", "de": "drug effects", "df": "deficiency", "dg": "diagnostic imaging",
-    "dh": "diet therapy", "di": "diagnosis", "dt": "drug therapy", "du": "diagnostic use",
-    "ec": "economics", "ed": "education", "eh": "ethnology", "em": "embryology",
-    "en": "enzymology", "ep": "epidemiology", "es": "ethics", "et": "etiology",
-    "gd": "growth & development", "ge": "genetics", "hi": "history", "im": "immunology",
-    "in": "injuries", "ip": "isolation & purification", "ir": "innervation",
-    "is": "instrumentation", "lj": "legislation & jurisprudence", "me": "metabolism",
-    "mi": "microbiology", "mo": "mortality", "mt": "methods", "nu": "nursing",
-    "og": "organization & administration", "pa": "pathology", "pc": "prevention & control",
-    "pd": "pharmacology", "ph": "physiology", "pk": "pharmacokinetics", "po": "poisoning",
-    "pp": "physiopathology", "ps": "parasitology", "px": "psychology", "py": "pathogenicity",
-    "ra": "radiography", "re": "radiation effects", "rh": "rehabilitation",
-    "ri": "radionuclide imaging", "rt": "radiotherapy", "sc": "secondary",
-    "sd": "supply & distribution", "se": "secretion",
-    "sn": "statistics & numerical data", "st": "standards", "su": "surgery", "td": "trends",
-    "th": "therapy", "tm": "transmission", "to": "toxicity", "tr": "transplantation",
-    "tu": "therapeutic use", "ul": "ultrastructure", "ur": "urine", "us": "ultrasonography",
-    "ut": "utilization", "ve": "veterinary", "vi": "virology",
-}  # fmt: skip
-"""Two-letter subheading codes and the qualifiers that they stand for."""
-
-
 def date_field(code: str) -> Field | None:
     """The date field of a code, None for publication or if PubMed's fields lack it."""
     return field_of(DATES[code]) if DATES[code] != "dp" else None

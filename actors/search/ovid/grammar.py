@@ -8,7 +8,7 @@ a group wins over one outside. Tolerated with a message: unbalanced parentheses,
 an operand, a missing operator.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from actors.search.ovid.lexer import (
@@ -25,7 +25,6 @@ from actors.search.ovid.lexer import (
     SETS,
     Token,
 )
-from actors.search.pubmed.tree import Node
 
 TEXT, READY, COMPLEMENT = "text", "ready", "COMPLEMENT"
 _BINDING = {ADJ: 4, AND: 3, NOT: 2, OR: 1}
@@ -33,10 +32,11 @@ _BINDING = {ADJ: 4, AND: 3, NOT: 2, OR: 1}
 
 @dataclass(slots=True)
 class Expression:
-    """`kind`: TEXT, NUMBER, HEADING, SETS, READY (`nodes` of a tree), or an operator on operands.
+    """`kind`: TEXT, NUMBER, HEADING, SETS, READY (nodes of a tree), or an operator on operands.
 
     `codes` are the field codes that govern it, None if nothing does. `tokens` are what it was read
-    from; `distance` the N of an `adjN`; `implied` True where no operator was written.
+    from; `distance` the N of an `adjN`; `implied` True where no operator was written; `is_text`
+    True if it holds only what can stand near each other: words, OR and adj.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Expression:
     codes: tuple[str, ...] | None = None
     distance: int | None = None
     implied: bool = False
-    nodes: tuple[Node, ...] = ()
+    is_text: bool = False
     open: bool = False  # more words may join it
 
 
@@ -98,7 +98,7 @@ class _Grammar:
             return
         self.join(token)
         kind = NUMBER if token.kind == NUMBER else TEXT
-        self.push(Expression(kind, token.position, [token], open=True))
+        self.push(Expression(kind, token.position, [token], is_text=True, open=True))
 
     def push(self, expression: Expression) -> None:
         self.operands.append(expression)
@@ -165,6 +165,7 @@ class _Grammar:
                     operands=[left, right],
                     distance=None if implied else token.distance,
                     implied=implied,
+                    is_text=token.text in (ADJ, OR) and left.is_text and right.is_text,
                 )
             )
 
@@ -201,26 +202,3 @@ class _Grammar:
             last.codes = token.values
         elif more:
             last.codes = (*last.codes, *token.values)
-
-
-def is_text(expression: Expression) -> bool:
-    """Whether it holds only words that can stand near each other: words, OR and adj."""
-    waiting = [expression]
-    while waiting:
-        one = waiting.pop()
-        if one.kind in (OR, ADJ):
-            waiting += one.operands
-        elif one.kind not in (TEXT, NUMBER):
-            return False
-    return True
-
-
-def leaves(expression: Expression) -> Iterable[Expression]:
-    """All parts that are no operators."""
-    waiting = [expression]
-    while waiting:
-        one = waiting.pop()
-        if one.operands:
-            waiting += one.operands
-        else:
-            yield one

@@ -7,7 +7,9 @@ What only Ovid has is recognised here: headings (`exp X/dt, th`), field codes (`
 import re
 from typing import NamedTuple
 
-from actors.search.ovid.fields import CODES, SUBHEADINGS
+from actors.search.mesh_qualifiers import ABBREVIATIONS
+from actors.search.ovid.fields import CODES
+from actors.search.text import words
 
 OPEN, CLOSE, WORD, QUOTED, NUMBER, HEADING, FIELD, OPERATOR, SETS = (
     "open", "close", "word", "quoted", "number", "heading", "field", "operator", "sets",
@@ -41,16 +43,22 @@ _SETS = re.compile(
 _REFERENCE = re.compile(r"#\s*(\d+)(?![\w*$?#])|(\d+)(?=[\s)]|$)")
 _EXPLODE = re.compile(r"(?:(?:exp|explode)\s+|\*\s*){0,3}", re.IGNORECASE)
 _ENDS_NAME = re.compile(r"\s(?:and|or|not|adj\d*)\s|[\[\]]", re.IGNORECASE)
-_SUB = "(?:" + "|".join(sorted(SUBHEADINGS)) + ")"
-_NAMES = sorted({*SUBHEADINGS.values(), *(n.replace("&", "and") for n in SUBHEADINGS.values())})
-_SUB_NAME = "(?:" + "|".join(map(re.escape, sorted(_NAMES, key=len, reverse=True))) + ")"
+_SUB = "(?:" + "|".join(sorted(ABBREVIATIONS)) + ")"
+_SUB_NAME = (
+    "(?:"
+    + "|".join(
+        r"\s+(?:(?:and|&)\s+)?".join(name.split())
+        for name in sorted(ABBREVIATIONS.values(), key=len, reverse=True)
+    )
+    + ")"
+)
 _SUBS = re.compile(
     rf"\s*(?P<codes>{_SUB}(?:\s*,\s*{_SUB})*)(?![\w*$.,])|\s*(?P<name>{_SUB_NAME})(?!\w)",
     re.IGNORECASE,
 )
 _COMMENT = re.compile(r"\s*\[[^\[\]]*\](?![\w*$])")
 _AFTER_SUBS = re.compile(r"\s*\((?:[a-z&,\s]|and)+\)(?=\s*$|\s+(?:and|or|not)\b)", re.IGNORECASE)
-_WORD = re.compile(r"[^\s()\"\[\]{},;/]+")
+_WORD = re.compile(r"\.?[^\s()\"\[\]{},;/.]+|\.+")
 _CURLY = dict.fromkeys(map(ord, "“”„‟«»″＂"), '"') | dict.fromkeys(map(ord, "‘’"), "'")
 _HOLDS_TERMS = re.compile(r"/|\.[a-z]{2}\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
@@ -230,9 +238,9 @@ class _Lexer:
             at = match.end()
             if match["codes"]:
                 codes = re.findall("[a-z]+", match["codes"].lower())
-                names = tuple(dict.fromkeys(SUBHEADINGS[c] for c in codes))
+                names = tuple(dict.fromkeys(ABBREVIATIONS[c] for c in codes))
             else:
-                names = (match["name"].lower().replace(" and ", " & "),)
+                names = (" ".join(w for w in words(match["name"]) if w != "and"),)
             if note := _AFTER_SUBS.match(self.text, at, self.end):
                 at = note.end()
         while note := _COMMENT.match(self.text, at, self.end):
@@ -280,15 +288,15 @@ class _Lexer:
         return False
 
     def word(self) -> bool:
-        match = _WORD.match(self.text, self.at, self.end)
-        if match is None:
-            return False
-        word = match[0]
-        for dot in range(1, len(word)):
-            if word[dot] == "." and _FIELD.match(self.text, self.at + dot, self.end):
-                word = word[:dot]
+        """Up to white space, punctuation that ends a word, or a field code."""
+        end = self.at
+        while match := _WORD.match(self.text, end, self.end):
+            end = match.end()
+            if self.text[end : end + 1] != "." or _FIELD.match(self.text, end, self.end):
                 break
-        return self.put(Token(WORD, word, self.at), len(word))
+        if end == self.at:
+            return False
+        return self.put(Token(WORD, self.text[self.at : end], self.at), end - self.at)
 
 
 def _number(digits: str) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from actors.search.mesh_qualifiers import ABBREVIATIONS
 from actors.search.ovid.adjacency import (
     Alternative,
     Groups,
@@ -14,12 +15,11 @@ from actors.search.ovid.fields import (
     DATES,
     DEFAULT,
     IDS,
-    SUBHEADINGS,
     date_field,
     near_field,
     targets,
 )
-from actors.search.ovid.grammar import COMPLEMENT, READY, Expression, is_text
+from actors.search.ovid.grammar import COMPLEMENT, READY, Expression
 from actors.search.ovid.lexer import ADJ, HEADING, NUMBER, SETS
 from actors.search.ovid.limits import days
 from actors.search.pubmed.fields import ALL, MAJOR, MESH, SUBHEADING, Field
@@ -69,7 +69,7 @@ class Lowering:
             codes = one.codes if one.codes is not None else codes
             if ready:
                 self._join(one, empty)
-            elif one.kind == ADJ and is_text(one):
+            elif one.kind == ADJ and one.is_text:
                 before = len(self.out)
                 self._near(one, codes)
                 empty.append(len(self.out) == before)
@@ -175,8 +175,8 @@ class Lowering:
                 )
             else:
                 value = found
-                if field is SUBHEADING and len(found) == 1 and found[0] in SUBHEADINGS:
-                    value = tuple(words(SUBHEADINGS[found[0]]))
+                if field is SUBHEADING and len(found) == 1 and found[0] in ABBREVIATIONS:
+                    value = tuple(ABBREVIATIONS[found[0]].split())
                 self.out.append(Term(text, (value,), one.position, field, True, explode))
         self._either(count + len(places))
 

@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from datetime import date
 
-from actors.search.ovid.strategy import parse_ovid
+from actors.search.ovid.parser import parse
 from actors.search.pubmed.fields import (
     FIELDS,
     NEAR_FIELDS,
@@ -19,6 +19,7 @@ from actors.search.pubmed.fields import (
     TITLE_ABSTRACT,
     Field,
 )
+from actors.search.pubmed.plan import concatenate, wrap
 from actors.search.pubmed.terms import MIN_TRUNCATED
 from actors.search.pubmed.tree import (
     DateRange,
@@ -48,7 +49,7 @@ class PubMedText:
 
 def to_pubmed(query: str) -> PubMedText | QueryError:
     """The PubMed query that an Ovid search stands for, or why the search cannot be read."""
-    tree = parse_ovid(query)
+    tree = parse(query)
     if isinstance(tree, QueryError):
         return tree
     rendered = render(tree)
@@ -62,16 +63,16 @@ def render(tree: Tree) -> PubMedText:
     for node in tree.nodes:
         if node is Operator.COMPLEMENT:
             text, operator = stack.pop()
-            _wrap(text, operator is not None)
+            wrap(text, operator is not None)
             text.appendleft("NOT ")
             stack.append((text, Operator.COMPLEMENT))
         elif isinstance(node, Operator):
             right, right_operator = stack.pop()
             left, left_operator = stack.pop()
-            _wrap(left, left_operator not in (None, node))
+            wrap(left, left_operator not in (None, node))
             flat = right_operator is None or right_operator is node is not Operator.NOT
-            _wrap(right, not flat)
-            stack.append((_concatenate(left, f" {node.value} ", right), node))
+            wrap(right, not flat)
+            stack.append((concatenate(left, f" {node.value} ", right), node))
         else:
             stack.append((deque((renderer.leaf(node),)), None))
     return PubMedText("".join(stack[0][0]), tuple(renderer.warnings))
@@ -209,20 +210,3 @@ def _day(day: date) -> str:
 def _any(texts: list[str]) -> str:
     texts = list(dict.fromkeys(texts))
     return texts[0] if len(texts) == 1 else f"({' OR '.join(texts)})"
-
-
-def _wrap(text: deque[str], needed: bool) -> None:
-    if needed:
-        text.appendleft("(")
-        text.append(")")
-
-
-def _concatenate(left: deque[str], middle: str, right: deque[str]) -> deque[str]:
-    """Moves the shorter side: n log n for any shape of tree."""
-    if len(left) >= len(right):
-        left.append(middle)
-        left.extend(right)
-        return left
-    right.appendleft(middle)
-    right.extendleft(reversed(left))
-    return right

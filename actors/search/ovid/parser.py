@@ -16,7 +16,7 @@ from actors.search.ovid.lexer import CLOSE, OPEN, OPERATOR, Token, lex, plain
 from actors.search.ovid.limits import days, limit_items, limit_syntax
 from actors.search.ovid.lines import Line, split_lines
 from actors.search.ovid.lowering import Lowering, MissingLineError, OvidError, date_range
-from actors.search.pubmed.parser import parse
+from actors.search.pubmed.parser import parse as parse_pubmed
 from actors.search.pubmed.tree import History, Node, Operator, Tree
 from actors.search.types import QueryError
 
@@ -28,12 +28,15 @@ _DUPLICATES = re.compile(r"\s*remove\s+duplicates\s+from\s+#?(?P<line>\d{1,6})\s
 _KEEP = re.compile(r"\s*from\s+#?(?P<line>\d{1,6})\s+keep\s+[\d,\s–-]+", re.IGNORECASE)
 _PUBMED_LIMITS = re.compile(r"(?<!\s)\s+limits?\s*:\s*(?P<what>.*)", re.IGNORECASE | re.DOTALL)
 _BETWEEN = re.compile(r"(\d{4}(?:/\d{1,2}){0,2})\s*(?:to|:)\s*(\d{4}(?:/\d{1,2}){0,2})")
+MAX_LINES = 5_000
+MAX_LIMITS = 500
+"""Parts of one `limit` line."""
 MAX_TOTAL_NODES = 1_000_000
 """Nodes of all lines together, each with the lines put in that it refers to."""
 _SETS_ONLY = re.compile(r"(?:\d|and|or|not|[\s()#])+", re.IGNORECASE)
 
 
-def parse_ovid(query: str) -> Tree | QueryError:
+def parse(query: str) -> Tree | QueryError:
     """The tree of an Ovid search, or why it cannot be run. Never raises, whatever the text."""
     try:
         return _Strategy(query).run()
@@ -62,6 +65,8 @@ class _Strategy:
         for text in skipped:
             self.warn(f"no search in: {text}")
         pubmed = is_pubmed_strategy([self.text[one.start : one.end] for one in lines])
+        if len(lines) > MAX_LINES:
+            raise OvidError(f"more than {MAX_LINES} lines", lines[MAX_LINES].start)
         nodes: tuple[Node, ...] = ()
         total = 0
         for line in lines:
@@ -119,8 +124,10 @@ class _Strategy:
         base = self.earlier(found)
         offset = found.start("what")
         tokens = []
-        for kind, key, value, at in limit_items(found["what"]):
+        for count, (kind, key, value, at) in enumerate(limit_items(found["what"])):
             position = offset + at
+            if count == MAX_LIMITS:
+                raise OvidError(f"more than {MAX_LIMITS} parts in one limit", position)
             if kind == "mark":
                 name = {"(": OPEN, ")": CLOSE}.get(value, OPERATOR)
                 tokens.append(Token(name, value.upper(), position))
@@ -154,7 +161,7 @@ class _Strategy:
             else:
                 self.warn(f"limit ignored: {limits['what'].strip()}")
             text = text[: limits.start()]
-        tree = parse(f"({text}){dates}" if dates else text)
+        tree = parse_pubmed(f"({text}){dates}" if dates else text)
         if isinstance(tree, QueryError):
             if not text.strip() or "nothing to search" in tree.message:
                 return ()
