@@ -1,16 +1,17 @@
 """The `seekray` command."""
 
-import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
+
+from pipelines.ir_cli import evaluate_ir
+from pipelines.plain_errors import errors, plain_errors
+from pipelines.search.command import app as search_app
+from pipelines.search.command import emulate
 
 app = typer.Typer(
     name="seekray",
@@ -24,13 +25,14 @@ data_app = typer.Typer(no_args_is_help=True, help="Fetch and list sample data an
 train_app = typer.Typer(no_args_is_help=True, help="Train a method.")
 evaluate_app = typer.Typer(no_args_is_help=True, help="Evaluate a trained method.")
 app.add_typer(data_app, name="data")
+app.add_typer(search_app, name="search")
 app.add_typer(train_app, name="train")
 app.add_typer(evaluate_app, name="evaluate")
+app.command()(emulate)
+evaluate_app.command("ir")(evaluate_ir)
 
 console = Console()
-errors = Console(stderr=True)
 
-INTERRUPTED = 130
 Config = Annotated[
     str,
     typer.Option("--config", "-c", help="A YAML file, or a built-in name such as basic/smollm2."),
@@ -41,32 +43,22 @@ Overrides = Annotated[
 ]
 
 
-@contextmanager
-def _plain_errors() -> Iterator[None]:
-    """What a person can mend ends in one message and exit code 2, not in a traceback."""
+def _known() -> tuple[type[BaseException], ...]:
     from actors.search.index import IndexMismatchError
+    from actors.search.ranking.failures import PassagesError
     from cluster.failures import CheckpointError, FleetError, PreflightError, RunDirError
     from configs.load import ConfigError
     from pipelines.data.cache import FetchError
+    from pipelines.data.failures import CorpusError
     from pipelines.data.load import TaskError
-    from pipelines.data.pubmed_xml import CorpusError
     from pipelines.deepretrieval.failures import EvaluationError, TrainingError
     from pipelines.deepretrieval.prompt import PromptError
 
-    known = (
+    return (
         CheckpointError, ConfigError, CorpusError, EvaluationError, FetchError, FleetError,
-        IndexMismatchError, PreflightError, PromptError, RunDirError, TaskError, TrainingError,
+        IndexMismatchError, PassagesError, PreflightError, PromptError, RunDirError, TaskError,
+        TrainingError,
     )  # fmt: skip
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    try:
-        yield
-    except known as error:
-        errors.print(f"[bold red]error:[/bold red] {type(error).__name__}", highlight=False)
-        errors.print(str(error), markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(2) from error
-    except KeyboardInterrupt as error:
-        errors.print("interrupted", highlight=False)
-        raise typer.Exit(INTERRUPTED) from error
 
 
 # --- data ----------------------------------------------------------------------------------------
@@ -100,80 +92,10 @@ def data_fetch(
     if unknown:
         errors.print(f"no data named {', '.join(unknown)}; there are {', '.join(DATASETS)}")
         raise typer.Exit(2)
-    with _plain_errors():
+    with plain_errors(_known):
         for name in wanted:
             folder = DATASETS[name].fetch(report=_say)
             console.print(f"{name}: {folder}", highlight=False)
-
-
-# --- search --------------------------------------------------------------------------------------
-
-
-@app.command()
-def search(
-    query: Annotated[str, typer.Argument(help="A PubMed query.")],
-    corpus: Annotated[
-        str, typer.Option(help="pubmed-sample, or a path to PubMed XML or JSONL.")
-    ] = "pubmed-sample",
-    k: Annotated[int, typer.Option(help="How many hits to show.", min=1)] = 10,
-    order: Annotated[
-        str, typer.Option(help="recent (PubMed's own) or relevance (BM25).")
-    ] = "recent",
-    date_to: Annotated[
-        datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="Only records published up to this day."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    r"""Search a local PubMed with PubMed's own query language.
-
-    Examples:
-
-      seekray search '(breast neoplasm* OR breast cancer\[tiab]) AND tamoxifen'
-
-      seekray search 'hypertension\[mh] AND 1978\[dp]' --k 5
-    """
-    import json as json_module
-
-    from actors.search.engine import PubMedEngine
-    from actors.search.index import FIELDS, open_index
-    from actors.search.types import SearchRequest, SearchResult
-    from configs.schema import DataConfig
-    from pipelines.deepretrieval.environment import corpus_index
-
-    if order not in ("recent", "relevance"):
-        raise typer.BadParameter(f"{order!r} is neither recent nor relevance", param_hint="--order")
-    with _plain_errors():
-        data = DataConfig(corpus=corpus, abstracts_only=False)
-        folder = corpus_index(data, FIELDS, report=_note)
-        engine = PubMedEngine(open_index(folder))
-        day = date_to.date() if date_to else None
-        outcome = engine.search(SearchRequest(query, k, day, order))
-        if not isinstance(outcome, SearchResult):
-            position = getattr(outcome, "position", None)
-            at = "" if position is None else f" (at character {position})"
-            _note(f"error: {outcome.message}{at}")
-            raise typer.Exit(2)
-        titles = [title for title, _ in engine.fetch(outcome.ids)]
-    if json:
-        console.print_json(
-            json_module.dumps(
-                {
-                    "total": outcome.total,
-                    "ids": outcome.ids,
-                    "titles": titles,
-                    "warnings": outcome.warnings,
-                    "translation": outcome.translation,
-                }
-            )
-        )
-        return
-    _say(f"read as: {outcome.translation}")
-    for warning in outcome.warnings:
-        _say(f"warning: {warning}")
-    _say(f"{outcome.total:,} hits")
-    for hit, title in zip(outcome.ids, titles, strict=True):
-        _say(f"  {hit}  {title}")
 
 
 # --- train and evaluate --------------------------------------------------------------------------
@@ -208,7 +130,7 @@ def train_rewriter(
     from configs.load import load_rewriter, to_yaml
     from pipelines.progress import RichReporter
 
-    with _plain_errors():
+    with plain_errors(_known):
         resolved = load_rewriter(config, overrides or [])
         if print_config:
             sys.stdout.write(to_yaml(resolved))
@@ -245,7 +167,7 @@ def evaluate_rewriter(
 
     if (run is None) == (model is None):
         raise typer.BadParameter("give either --run or --model")
-    with _plain_errors():
+    with plain_errors(_known):
         source = config if run is None else run / "config.yaml"
         chosen = str(run / "model") if run is not None else str(model)
         resolved = load_rewriter(source, [*(overrides or []), f"model.path={chosen}"])
@@ -269,7 +191,7 @@ def demo(
     from pipelines.deepretrieval.train import train
     from pipelines.progress import RichReporter
 
-    with _plain_errors():
+    with plain_errors(_known):
         resolved = load_rewriter("basic/demo", [f"run_dir={run_dir}", *(overrides or [])])
         run = train(resolved, RichReporter(console), overwrite=True)
     _show(run, resolved.search.k)

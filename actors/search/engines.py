@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from actors.search.types import SearchOutcome, SearchRequest
 
+if TYPE_CHECKING:
+    from actors.search.engine import PubMedEngine
+    from actors.search.sharded import ShardedEngine
+
 KINDS = ("pubmed", "trials", "bm25", "dense", "hybrid")
-MESH_FILE = "mesh.bin"
-"""Beside an index: the vocabulary that it was built with, in `Mesh.save`'s form."""
+MESH_FILE = "mesh.json.gz"
+"""Beside an index: the vocabulary that it was built with, as `Mesh.save` writes it."""
 
 
 class Engine(Protocol):
@@ -27,7 +31,7 @@ class Engine(Protocol):
         """(title, text) of each id. KeyError names an id that is not there."""
 
 
-def open_engine(folder: Path | str, kind: str = "pubmed", *, shard: int | None = None) -> Engine:
+def open_engine(folder: Path | str, kind: str = "pubmed") -> Engine:
     """The engine `kind` over the index in `folder`.
 
     Raises FileNotFoundError where there is no index, IndexMismatchError or ValueError where it is
@@ -35,14 +39,7 @@ def open_engine(folder: Path | str, kind: str = "pubmed", *, shard: int | None =
     """
     folder = Path(folder)
     if kind == "pubmed":
-        from actors.search.engine import PubMedEngine
-        from actors.search.index import open_index
-        from actors.search.mesh import Mesh
-
-        mesh = folder / MESH_FILE
-        return PubMedEngine(
-            open_index(folder, shard=shard), Mesh.load(mesh) if mesh.is_file() else None
-        )
+        return open_pubmed(folder)
     if kind == "trials":
         from actors.search.trials.engine import TrialsEngine, open_trials_index
 
@@ -52,3 +49,27 @@ def open_engine(folder: Path | str, kind: str = "pubmed", *, shard: int | None =
     from actors.search.ranking.folder import open_engine as open_passages
 
     return open_passages(folder, kind)
+
+
+def open_pubmed(
+    folder: Path | str, mesh: Path | str | None = None
+) -> "PubMedEngine | ShardedEngine":
+    """PubMed over an index of any number of shards.
+
+    `mesh` is NLM's descriptor XML; without it the vocabulary that the index was built with counts.
+    """
+    from actors.search.engine import PubMedEngine
+    from actors.search.index import Manifest, open_index
+    from actors.search.mesh import load_mesh
+
+    folder = Path(folder)
+    kept = folder / MESH_FILE
+    if mesh is None and kept.is_file():
+        mesh = kept
+    vocabulary = None if mesh is None else load_mesh(mesh)
+    shards = len(Manifest.load(folder).shards)
+    if shards == 1:
+        return PubMedEngine(open_index(folder), vocabulary)
+    from actors.search.sharded import ShardedEngine
+
+    return ShardedEngine([open_index(folder, shard=n) for n in range(shards)], vocabulary)

@@ -18,7 +18,7 @@ import ray
 from actors.search.engine import Partial, QueryPlan, merge
 from actors.search.engines import MESH_FILE
 from actors.search.index import Manifest
-from actors.search.mesh import Mesh
+from actors.search.mesh import load_mesh
 from actors.search.result_cache import ResultCache
 from actors.search.sharding import (
     Facts,
@@ -96,7 +96,7 @@ class SearchFleet:
             total(statistics for _, statistics in described),
         )
         mesh = self.folder / MESH_FILE
-        self._planner = ShardPlanner(corpus, self._ask, Mesh.load(mesh) if mesh.is_file() else None)
+        self._planner = ShardPlanner(corpus, self._ask, load_mesh(mesh) if mesh.is_file() else None)
 
     def _fleet(self, name: str, actor: Any, arguments: Callable[[], tuple[Any, ...]]) -> Fleet:
         options = self.options

@@ -1,0 +1,57 @@
+"""All shards of an index in one process, as one engine."""
+
+from collections.abc import Sequence
+
+from actors.search.engine import PubMedEngine, QueryPlan, merge
+from actors.search.index import RecordIndex
+from actors.search.mesh import Mesh
+from actors.search.sharding import GatheredCorpus, ShardPlanner, answer, combine, total
+from actors.search.types import QueryError, Record, SearchOutcome, SearchRequest
+
+
+class ShardedEngine:
+    """Searches `shards` one after another; the answers are those of one index."""
+
+    def __init__(self, shards: Sequence[RecordIndex], mesh: Mesh | None = None) -> None:
+        self.shards = list(shards)
+        self._engines = [PubMedEngine(shard, mesh) for shard in shards]
+        stores = frozenset().union(*(shard.stores for shard in shards))
+        corpus = GatheredCorpus(stores, total(shard.statistics() for shard in shards))
+        self._planner = ShardPlanner(
+            corpus, lambda asked: combine(asked, [answer(asked, s) for s in self.shards]), mesh
+        )
+
+    def plan(self, request: SearchRequest) -> QueryPlan | QueryError:
+        """The plan of one query, from what all shards know."""
+        return self._planner.plan([request])[0]
+
+    def search(self, request: SearchRequest) -> SearchOutcome:
+        """Run one query. ValueError means that the request, not the query, is wrong."""
+        return self.search_many([request])[0]
+
+    def search_many(self, requests: Sequence[SearchRequest]) -> list[SearchOutcome]:
+        """The outcomes of `requests`, in their order."""
+        return [
+            plan
+            if isinstance(plan, QueryError)
+            else merge(plan, [engine.run(plan) for engine in self._engines])
+            for plan in self._planner.plan(requests)
+        ]
+
+    def document_frequency(self, word: str) -> int:
+        """Number of records with `word` (or that phrase) in any searchable text field."""
+        return sum(engine.document_frequency(word) for engine in self._engines)
+
+    def record(self, id_: str) -> Record:
+        """The record of `id_`. KeyError when no shard has it."""
+        for shard in self.shards:
+            try:
+                return shard.record(id_)
+            except KeyError:
+                continue
+        raise KeyError(f"no record {id_!r} in the index of {self.shards[0].manifest.corpus!r}")
+
+    def fetch(self, ids: Sequence[str]) -> list[tuple[str, str]]:
+        """(title, abstract) of each id. KeyError names an id that the index lacks."""
+        found = [self.record(id_) for id_ in ids]
+        return [(record.title, record.abstract) for record in found]
