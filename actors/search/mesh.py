@@ -7,6 +7,7 @@ index normalises whole values: `words()` joined by spaces.
 
 import gzip
 import json
+import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -48,11 +49,11 @@ class Mesh:
 
     descriptors: tuple[Descriptor, ...]
     qualifiers: tuple[Qualifier, ...] = ()
-    _headings: dict[str, str] = field(init=False, repr=False)
-    _beginnings: frozenset[str] = field(init=False, repr=False)
-    _below: "_Forest" = field(init=False, repr=False)
-    _qualifiers_below: "_Forest | None" = field(init=False, repr=False)
-    _abbreviations: dict[str, str] = field(init=False, repr=False)
+    _headings: dict[str, str] = field(init=False, repr=False, compare=False)
+    _beginnings: frozenset[str] = field(init=False, repr=False, compare=False)
+    _below: "_Forest" = field(init=False, repr=False, compare=False)
+    _qualifiers_below: "_Forest | None" = field(init=False, repr=False, compare=False)
+    _abbreviations: dict[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names: dict[str, str] = {}
@@ -139,20 +140,24 @@ def load_mesh(path: str | Path, qualifiers: str | Path | None = None) -> Mesh:
 
     OSError when a file cannot be read, ValueError naming it when it is something else.
     """
-    with _open(path) as file:
-        start = file.read(1)
-        file.seek(0)
-        if start == b"{":
-            return _saved(path, file)
-        descriptors = tuple(_descriptors(path, file))
+    try:
+        with _open(path) as file:
+            start = file.read(1)
+            file.seek(0)
+            if start == b"{":
+                return _saved(path, file)
+            descriptors = tuple(_descriptors(file))
+        found: tuple[Qualifier, ...] = ()
+        if qualifiers is not None:
+            path = qualifiers
+            with _open(path) as file:
+                found = tuple(_qualifiers(file))
+    except (ElementTree.ParseError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path} is no whole file of XML: {error}; fetch it again") from error
     if not descriptors:
         raise ValueError(f"{path} holds no DescriptorRecord: give NLM's desc20NN.xml")
-    found: tuple[Qualifier, ...] = ()
-    if qualifiers is not None:
-        with _open(qualifiers) as file:
-            found = tuple(_qualifiers(qualifiers, file))
-        if not found:
-            raise ValueError(f"{qualifiers} holds no QualifierRecord: give NLM's qual20NN.xml")
+    if qualifiers is not None and not found:
+        raise ValueError(f"{qualifiers} holds no QualifierRecord: give NLM's qual20NN.xml")
     return Mesh(descriptors, found)
 
 
@@ -175,8 +180,8 @@ def _saved(path: str | Path, file: IO[bytes]) -> Mesh:
         raise ValueError(f"{path} is no {FORMAT} file: {error}; make it anew") from error
 
 
-def _descriptors(path: str | Path, file: IO[bytes]) -> Iterator[Descriptor]:
-    for record in _records(path, file, "DescriptorRecord"):
+def _descriptors(file: IO[bytes]) -> Iterator[Descriptor]:
+    for record in _records(file, "DescriptorRecord"):
         name = record.findtext("DescriptorName/String", "").strip()
         terms = (e.text or "" for e in record.iterfind("ConceptList/Concept/TermList/Term/String"))
         entries = tuple(dict.fromkeys(t.strip() for t in terms if t.strip() and t.strip() != name))
@@ -185,8 +190,8 @@ def _descriptors(path: str | Path, file: IO[bytes]) -> Iterator[Descriptor]:
             yield Descriptor(name, int(kind) if kind.isdigit() else 1, _trees(record), entries)
 
 
-def _qualifiers(path: str | Path, file: IO[bytes]) -> Iterator[Qualifier]:
-    for record in _records(path, file, "QualifierRecord"):
+def _qualifiers(file: IO[bytes]) -> Iterator[Qualifier]:
+    for record in _records(file, "QualifierRecord"):
         name = record.findtext("QualifierName/String", "").strip()
         place = "ConceptList/Concept/TermList/Term/Abbreviation"
         if name:
@@ -198,14 +203,11 @@ def _trees(record: ElementTree.Element) -> tuple[str, ...]:
     return tuple(t.strip() for t in found if t.strip())
 
 
-def _records(path: str | Path, file: IO[bytes], tag: str) -> Iterator[ElementTree.Element]:
+def _records(file: IO[bytes], tag: str) -> Iterator[ElementTree.Element]:
     """Each element named `tag`, one in memory at a time."""
-    try:
-        events = ElementTree.iterparse(file, events=("start", "end"))
-        _, root = next(events)
-        for event, element in events:
-            if event == "end" and element.tag == tag:
-                yield element
-                root.clear()
-    except (ElementTree.ParseError, EOFError, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} is no whole XML file: {error}; fetch it again") from error
+    events = ElementTree.iterparse(file, events=("start", "end"))
+    _, root = next(events)
+    for event, element in events:
+        if event == "end" and element.tag == tag:
+            yield element
+            root.clear()

@@ -11,6 +11,7 @@ _TOKEN = re.compile(
     r'|\[(?P<tag>[^\[\]"]*)\]|(?P<operator>[&|])|(?P<colon>:)|(?P<stray>["\[\]])'
 )
 _CURLY_QUOTES = dict.fromkeys(map(ord, "“”„‟«»″＂"), '"')
+_MAY_OPERATE = (WORD, OPERATOR)
 _OPERATORS = {"AND": "AND", "OR": "OR", "NOT": "NOT", "&": "AND", "|": "OR"}
 
 
@@ -31,12 +32,15 @@ def lex(query: str) -> list[Token]:
 
     A quotation mark or bracket without its partner is a `stray` token.
     """
-    tokens = []
+    tokens: list[Token] = []
     plain = query if query.isascii() else query.translate(_CURLY_QUOTES)
+    new, append = tuple.__new__, tokens.append
     for match in _TOKEN.finditer(plain):
         kind = match.lastgroup or STRAY
         text = match[kind]
-        if text in _OPERATORS and kind in (WORD, OPERATOR):
-            kind, text = OPERATOR, _OPERATORS[text]
-        tokens.append(Token(kind, text, *match.span()))
+        start, end = match.span()
+        if text in _OPERATORS and kind in _MAY_OPERATE:
+            append(new(Token, (OPERATOR, _OPERATORS[text], start, end)))
+        else:
+            append(new(Token, (kind, text, start, end)))
     return tokens

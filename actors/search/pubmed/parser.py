@@ -11,6 +11,7 @@ operator before them; a query of nothing else is an error.
 import re
 from dataclasses import dataclass, field
 from datetime import date
+from operator import itemgetter
 
 from actors.search.pubmed.dates import parse_date, parse_relative
 from actors.search.pubmed.fields import NEAR_FIELDS, Field, Tag, read_tag
@@ -26,7 +27,7 @@ from actors.search.pubmed.lexer import (
     Token,
     lex,
 )
-from actors.search.pubmed.terms import Piece, phrase, pieces
+from actors.search.pubmed.terms import MIN_TRUNCATED, Piece, phrase, pieces
 from actors.search.pubmed.tree import DateRange, History, Ids, Near, Node, Operator, Term, Tree
 from actors.search.text import words
 from actors.search.types import QueryError
@@ -70,19 +71,20 @@ def parse(query: str) -> Tree | QueryError:
     if tokens and all(t.kind == WORD and _PMID.fullmatch(t.text) for t in tokens):
         ids = tuple(t.text.rstrip(",;") for t in tokens)
         return Tree((Ids(ids, tokens[0].position),))
-    return _Parser(query, tokens).run()
+    return _Parser(query, tokens, "#" in query).run()
 
 
 @dataclass(slots=True)
 class _Parser:
     query: str
     tokens: list[Token]
+    numbered: bool  # whether there may be history entries
     out: list[Node] = field(default_factory=list)
     groups: list[_Group] = field(default_factory=lambda: [_Group()])
     warnings: dict[str, None] = field(default_factory=dict)
 
     def run(self) -> Tree | QueryError:
-        if any(t.kind == STRAY for t in self.tokens):
+        if STRAY in map(itemgetter(0), self.tokens):
             self.warn("quotation mark or bracket without its partner ignored")
             self.tokens = [t for t in self.tokens if t.kind != STRAY]
         i = 0
@@ -198,7 +200,7 @@ class _Parser:
         if not tokens:
             self.blank()
             return
-        if not operand.quoted and any(t.text[0] == "#" for t in tokens):
+        if self.numbered and not operand.quoted and any(t.text[0] == "#" for t in tokens):
             tokens = self.histories(tokens)
             if not tokens:
                 return
@@ -218,7 +220,7 @@ class _Parser:
             value = " ".join(" ".join(t.text for t in tokens).lower().split())
             parts, ignored = ((value,),) if value else (), False
         else:
-            parts, ignored = self.pieces(tokens)
+            parts, ignored = _pieces(tokens, tagged=operand.tag is not None)
         if ignored and not (tag.field and tag.field.kind == "author"):  # truncated anyhow
             self.warn(f"truncation ignored in {text}: * needs 4 characters and the end of a word")
         if not parts:
@@ -227,7 +229,7 @@ class _Parser:
         position = tokens[0].position
         if tag.slop is not None and tag.field is not None:
             groups = tuple((word,) for piece in parts for word in piece)
-            starred = any(word.endswith("*") for (word,) in groups)
+            starred = "*" in text
             if len(groups) > 1 and not starred and tag.field.label in NEAR_FIELDS:
                 self.put(Near(text, groups, tag.slop, position, tag.field))
                 return
@@ -247,21 +249,6 @@ class _Parser:
             else:
                 found.append(token)
         return found
-
-    def pieces(self, tokens: list[Token]) -> tuple[tuple[Piece, ...], bool]:
-        """The pieces of a term, and whether a `*` had to be ignored."""
-        if tokens[0].kind == PHRASE:
-            found, ignored = phrase(tokens[0].text)
-            return ((found,) if found else ()), ignored
-        if len(tokens) == 1:
-            return pieces(tokens[0].text)
-        parts: list[Piece] = []
-        ignored = False
-        for token in tokens:
-            some, bad = pieces(token.text)
-            ignored |= bad
-            parts += some
-        return tuple(parts), ignored
 
     def day(self, operand: _Operand) -> None:
         """Put out the date that ends an operand, and the words before it."""
@@ -314,6 +301,24 @@ class _Parser:
         text = self.query[position : self.tokens[after - 1].end]
         self.put(DateRange(text, first, last, position, field_))
         return after
+
+
+def _pieces(tokens: list[Token], tagged: bool) -> tuple[tuple[Piece, ...], bool]:
+    """The pieces of a term, and whether a `*` had to be ignored."""
+    if tokens[0].kind == PHRASE:
+        found, ignored = phrase(tokens[0].text)
+        return ((found,) if found else ()), ignored
+    if len(tokens) == 1:
+        return pieces(tokens[0].text)
+    parts: list[Piece] = []
+    ignored = False
+    last = len(tokens) - 1
+    for i, token in enumerate(tokens):
+        before = tagged and i == last and sum(len(w) for p in parts for w in p) >= MIN_TRUNCATED
+        some, bad = pieces(token.text, before)
+        ignored |= bad
+        parts += some
+    return tuple(parts), ignored
 
 
 def _date_at(tokens: list[Token], before: bool) -> tuple[int, tuple[date, date] | None]:

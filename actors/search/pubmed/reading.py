@@ -22,7 +22,7 @@ from actors.search.pubmed.filters import FILTERS
 from actors.search.pubmed.mapping import MAX_WORDS, Mapper, Meaning
 from actors.search.pubmed.parser import parse
 from actors.search.pubmed.plan import Leaf, Step, render
-from actors.search.pubmed.terms import STOP_WORDS, Piece
+from actors.search.pubmed.terms import MIN_TRUNCATED, STOP_WORDS, Piece
 from actors.search.pubmed.tree import Near as NearNode
 from actors.search.pubmed.tree import Operator, Term, Tree
 from actors.search.text import words
@@ -142,12 +142,14 @@ class Reader:
             if term.field is None:
                 return self._words(parts, stores, notes)
         kept = [piece for piece in parts if not _is_stop(piece)] or parts
-        return _joined([self._known(p, found, stores, notes) for p in kept], Operator.AND)
+        whole_enough = [_long_enough(piece, term.text, notes) for piece in kept]
+        return _joined([self._known(p, found, stores, notes) for p in whole_enough], Operator.AND)
 
     def _words(
         self, parts: tuple[Piece, ...], stores: tuple[str, ...], notes: _Notes
     ) -> list[Step]:
         """Untagged words: mapped, or all of them wanted."""
+        parts = tuple(_long_enough(piece, " ".join(piece), notes) for piece in parts)
         if self._mapping:
             return self._map(parts, stores, notes)
         kept = []
@@ -449,6 +451,14 @@ class Reader:
 
 def _fact(label: str, fact: str) -> Leaf:
     return Leaf(label, (Atom(_FACTS, (fact,)),))
+
+
+def _long_enough(piece: Piece, typed: str, notes: _Notes) -> Piece:
+    """`piece`, whose truncation is dropped where only its phrase was long enough for one."""
+    if not piece[-1].endswith("*") or sum(map(len, piece)) > MIN_TRUNCATED:
+        return piece
+    notes.warn("OutputMessage", f"truncation ignored in {typed}: * needs 4 characters")
+    return (*piece[:-1], piece[-1][:-1])
 
 
 def _is_stop(piece: Piece) -> bool:

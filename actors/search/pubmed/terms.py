@@ -6,7 +6,7 @@ from functools import lru_cache
 from actors.search.text import fold, words
 
 MIN_TRUNCATED = 4
-"""Characters that must stand before `*`."""
+"""Characters that must stand before `*`, in a phrase all its words together."""
 
 _STOP_WORDS = """
 a about again all almost also although always among an and another any are as at be because been
@@ -29,24 +29,25 @@ _CACHED_CHARACTERS = 200  # longer texts do not come twice
 Piece = tuple[str, ...]
 
 
-def pieces(raw: str) -> tuple[tuple[Piece, ...], bool]:
+def pieces(raw: str, before: bool = False) -> tuple[tuple[Piece, ...], bool]:
     """The pieces of an unquoted word as typed, and whether a `*` in it had to be ignored.
 
+    `before`: enough characters of the same phrase stand before it to truncate any word.
     `low-dose` is one piece of two words, `0.5` two pieces, `diabet*` a piece that ends in `*`.
     """
     if raw.isascii() and raw.isalnum():
         return ((raw.lower(),),), False
-    return (_pieces if len(raw) <= _CACHED_CHARACTERS else _pieces.__wrapped__)(raw)
+    return (_pieces if len(raw) <= _CACHED_CHARACTERS else _pieces.__wrapped__)(raw, before)
 
 
 @lru_cache(maxsize=16384)
-def _pieces(raw: str) -> tuple[tuple[Piece, ...], bool]:
+def _pieces(raw: str, before: bool) -> tuple[tuple[Piece, ...], bool]:
     out, ignored = [], False
     folded = fold(raw)
     for match in _PIECE.finditer(folded):
         piece = tuple(words(match[0]))
         if match["star"]:
-            if len(piece[-1]) >= MIN_TRUNCATED:
+            if before or sum(map(len, piece)) >= MIN_TRUNCATED:
                 piece = (*piece[:-1], piece[-1] + "*")
             else:
                 ignored = True
@@ -65,6 +66,6 @@ def _phrase(raw: str) -> tuple[Piece, bool]:
     found = words(raw)
     if "*" not in raw or not found:
         return tuple(found), "*" in raw
-    if _PHRASE_STAR.search(fold(raw)) and len(found[-1]) >= MIN_TRUNCATED:
+    if _PHRASE_STAR.search(fold(raw)) and sum(map(len, found)) >= MIN_TRUNCATED:
         return (*found[:-1], found[-1] + "*"), raw.count("*") > 1
     return tuple(found), True

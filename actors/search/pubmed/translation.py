@@ -42,7 +42,7 @@ class Translator:
     mapping: bool = True
     most_expansions: int | None = MAX_EXPANSIONS
     _reader: Reader = field(init=False, repr=False)
-    _readings: dict[tuple[str, Term | Near], Reading] = field(default_factory=dict, repr=False)
+    _readings: dict[tuple[object, ...], Reading] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         hidden: frozenset[str] = frozenset()
@@ -120,7 +120,9 @@ class Translator:
             return self._reader.ids(node.ids)
         if len(node.text) > _CACHED_CHARACTERS:
             return self._reader.read(node)
-        key = (node.text, node)
+        # A field's hash is slow, its label is not; the columns tell Ovid's lists of fields apart.
+        found = node.field
+        key = (node.text, found and found.label, found and found.stores, _sense(node))
         reading = self._readings.get(key)
         if reading is None:
             if len(self._readings) >= _CACHED_TERMS:
@@ -140,6 +142,12 @@ class Translator:
         last = "3000/12/12" if end >= OPEN_END else f"{end:%Y/%m/%d}".zfill(10)
         label = f"{first}:{last}[{found.label}]"
         return Leaf(label, days=(found.stores[0], start, end))
+
+
+def _sense(node: Term | Near) -> tuple[object, ...]:
+    if isinstance(node, Near):
+        return node.groups, node.slop
+    return node.pieces, node.quoted, node.explode, node.qualifier
 
 
 def _plain(text: str) -> str:
@@ -168,11 +176,13 @@ def _recalled(tree: Tree, history: Sequence[Tree | QueryError]) -> list[int] | H
     while waiting:
         current, own = waiting.pop()
         for node in current.nodes:
-            if not isinstance(node, History) or node.number in needed:
+            if not isinstance(node, History):
                 continue
             entry = history[node.number - 1] if 1 <= node.number < own else None
             if not isinstance(entry, Tree):
                 return node if current is tree else History(node.number, 0)
+            if node.number in needed:
+                continue
             needed.add(node.number)
             waiting.append((entry, node.number))
     return sorted(needed)
