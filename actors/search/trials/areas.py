@@ -5,6 +5,7 @@ joins the pieces of one part.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 
 from actors.search.trials.fields import FIELDS, Field
@@ -95,7 +96,12 @@ class Area:
     @property
     def weights(self) -> tuple[tuple[str, float, bool], ...]:
         """(piece, weight, with synonyms) of every piece."""
-        return tuple((p, part.weight, part.synonyms) for part in self.parts for p in part.pieces)
+        return _weights(self.parts)
+
+
+@cache
+def _weights(parts: tuple[Part, ...]) -> tuple[tuple[str, float, bool], ...]:
+    return tuple((piece, part.weight, part.synonyms) for part in parts for piece in part.pieces)
 
 
 def _read(table: str) -> dict[str, Area]:
@@ -131,6 +137,7 @@ def has_synonyms(field: Field) -> bool:
     return field.type in ("text", "markup") and field.piece not in _NO_SYNONYMS
 
 
+@cache
 def find_area(name: str) -> Area | None:
     """The area called `name`; for a piece, all values in or below it with weight 1."""
     if name in AREAS:

@@ -77,7 +77,7 @@ class TrialsEngine:
         return self.index.fetch(ids)
 
     def document_frequency(self, word: str) -> int:
-        """Number of studies with `word` (or that phrase) in the engine's area, variants included."""
+        """Number of studies with `word` (or that phrase) or its variants in the engine's area."""
         words = tuple(normal(word))
         area = self.evaluator.area(self.area)
         return len(self.evaluator.matchers["Study"].phrase(area, words)) if words else 0

@@ -4,6 +4,7 @@ Words side by side are one term; operands side by side are ANDed, as in `bethesd
 Older names: COVER = COVERAGE, EXPAND = EXPANSION. Operators count in capitals only.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -48,6 +49,7 @@ _SOURCES: dict[str, Callable[..., Node]] = {
     "RANGE": Range,
     "DISTANCE": Distance,
 }
+_PLAIN = re.compile(r'[^\s()\[\]"\\]+')
 _QUOTES = {"“": '"', "”": '"', "„": '"', "＂": '"'}
 
 
@@ -121,20 +123,25 @@ def _tokens(text: str) -> list[_Token]:
             tokens.append(_Token("quoted", inner, i))
             i = end
         else:
-            start, out, escaped = i, [], False
+            plain = _PLAIN.match(text, i)
+            if plain and text[plain.end() : plain.end() + 1] != "\\":
+                word, start, i = plain[0], i, plain.end()
+                if word in OPERATORS:
+                    token, i = _operator(word, text, start, i)
+                    tokens.append(token)
+                else:
+                    tokens.append(_Token("word", word, start))
+                continue
+            start, out = i, []
             while i < len(text) and not (text[i].isspace() or text[i] in '()[]"'):
                 if text[i] == "\\":
-                    escaped = True
                     i += 1
                     if i == len(text):
                         break
                 out.append(text[i])
                 i += 1
             word = "".join(out)
-            if not escaped and word in OPERATORS:
-                token, i = _operator(word, text, start, i)
-                tokens.append(token)
-            elif word:
+            if word:
                 tokens.append(_Token("word", word, start))
     tokens.append(_Token("", "<EOF>", len(text)))
     return tokens

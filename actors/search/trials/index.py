@@ -56,7 +56,7 @@ class TrialsIndex:
         return found
 
     def order_values(self, piece: str) -> np.ndarray | None:
-        """(studies,) float64 of a date (day number) or number, NaN for none; None if it is neither."""
+        """(studies,) float64 of a date (day number) or number, NaN for none; None if neither."""
         if piece in DAYS:
             days = self.studies.scalar(piece).astype(np.float64)
             days[days == 0] = np.nan

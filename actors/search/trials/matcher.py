@@ -91,13 +91,18 @@ class Matcher:
         self._statistics = lookup.statistics()
         filled = {store for store, words in self._statistics.lengths.items() if words}
         self._own = filled & (OWN if document == "Study" else lookup.stores)
+        self._ordered = tuple(sorted(self._own))
         self._others = OTHER in filled
         self._cache = ByteCache(cache_bytes)
 
     def atoms(self, area: Area, words: Words) -> list[Atom]:
         """`words` side by side in any piece of `area`; "" is the edge of a value."""
-        own = tuple(piece for piece, _, _ in area.weights if piece in self._own)
-        atoms = [Atom(own, words)] if own else []
+        own = [piece for piece, _, _ in area.weights if piece in self._own]
+        for word in words:
+            if word and own:
+                where = self._where(word)
+                own = [piece for piece in own if piece in where]
+        atoms = [Atom(tuple(own), words)] if own else []
         for piece, _, _ in area.weights if self._others else ():
             if piece not in OWN:
                 code = CODES[piece]
@@ -201,7 +206,10 @@ class Matcher:
                     atom = Atom((OTHER,), (CODES[piece] + word,))
                 else:
                     continue
-                counts = self.lookup.frequencies(atom)
+                own = atom.stores[0] != OTHER
+                counts = (
+                    (self._where(word).get(piece, 0),) if own else self.lookup.frequencies(atom)
+                )
                 if any(counts):
                     ordinals, scores = self.lookup.scores(atom, counts, self._statistics)
                     total[ordinals] += np.float32(weight) * scores
@@ -209,6 +217,18 @@ class Matcher:
             return Hits(ordinals, total[ordinals])
 
         return self._kept(("word", area.name, word), compute)
+
+    def _where(self, word: str) -> dict[str, int]:
+        """Piece -> number of documents, for pieces with columns of their own that hold `word`."""
+
+        def compute() -> tuple[dict[str, int], int]:
+            counts = self.lookup.frequencies(Atom(self._ordered, (word,)))
+            pairs = zip(self._ordered, counts, strict=True)
+            found = {piece: count for piece, count in pairs if count}
+            return found, 100 + 50 * len(found)
+
+        kept: dict[str, int] = self._cache.get(("where", word), compute)
+        return kept
 
     def _kept(self, key: object, compute: Callable[[], _T]) -> _T:
         def sized() -> tuple[_T, int]:

@@ -2,6 +2,7 @@
 
 import math
 from datetime import date
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from actors.search.trials.documents import (
 from actors.search.trials.enums import ENUMS, enum_value
 from actors.search.trials.essie import Distance, EssieError, Missing, Node, Range, Term
 from actors.search.trials.exact import Exact
-from actors.search.trials.fields import FIELDS, Field, values
+from actors.search.trials.fields import FIELDS, TEXT_TYPES, Field, values
 from actors.search.trials.index import TrialsIndex
 from actors.search.trials.lexical import normal
 from actors.search.trials.quantities import (
@@ -78,12 +79,11 @@ class Sources:
 
         Raises EssieError for a value that the type does not have.
         """
-        fields = [FIELDS[piece] for piece, _, _ in area.weights]
-        kinds = {field.type for field in fields}
-        if len(kinds) != 1 or kinds & {"text", "markup"}:
+        kind = _kind(area.parts)
+        if kind is None:
             return None
+        fields = [FIELDS[piece] for piece, _, _ in area.weights]
         text = " ".join(word.text for word in term.words)
-        kind = kinds.pop()
         if kind in ENUMS:
             value = enum_value(kind, text)
             if value is None:
@@ -192,6 +192,13 @@ class Sources:
             raise EssieError(f"no place on earth has latitude {latitude}, longitude {longitude}")
         near = distances(latitude, longitude, self.index.points) <= radius_km
         return bitmap(np.flatnonzero(near).astype(np.uint32))
+
+
+@cache
+def _kind(parts: tuple[Part, ...]) -> str | None:
+    """The one type of all pieces, None if they are of several or of text."""
+    kinds = {FIELDS[piece].type for part in parts for piece in part.pieces}
+    return kinds.pop() if len(kinds) == 1 and not kinds & TEXT_TYPES else None
 
 
 def normal_fact(fact: str) -> list[str]:
