@@ -1,12 +1,16 @@
 """`seekray evaluate ir`: classic retrieval collections on BM25, dense and hybrid engines."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from pipelines.ir.engines import EngineMaker
+    from pipelines.progress import Bar, Reporter
 
 app = typer.Typer(help="Evaluate engines on judged collections.")
 console = Console()
@@ -93,14 +97,27 @@ def evaluate_ir(
         _run(sets, kinds, maker, reporter, asked, k, split, out)
 
 
+def _telling(bar: "Bar") -> Callable[[int, int], None]:
+    return lambda done, _: bar.update(done)
+
+
 def _cutoff(measure: str) -> int:
     return int(measure.partition("@")[2] or 0)
 
 
-def _run(sets, kinds, maker, reporter, measures, k, split, out):  # type: ignore[no-untyped-def]
+def _run(
+    sets: list[Path],
+    kinds: list[str],
+    maker: "EngineMaker",
+    reporter: "Reporter",
+    measures: list[str],
+    k: int,
+    split: str,
+    out: Path,
+) -> None:
     from pipelines.data.ir_sets import load_ir_set
     from pipelines.ir.evaluate import evaluate_engine
-    from pipelines.ir.report import summary, table, write_evaluation, write_summary
+    from pipelines.ir.report import comparisons, summary, table, write_evaluation, write_summary
 
     evaluations = []
     for folder in sets:
@@ -109,12 +126,7 @@ def _run(sets, kinds, maker, reporter, measures, k, split, out):  # type: ignore
             engine = maker.engine(ir_set, kind)
             with reporter.bar(f"{ir_set.name} {kind}", len(ir_set.judged)) as bar:
                 one = evaluate_engine(
-                    engine,
-                    ir_set,
-                    k,
-                    measures,
-                    name=kind,
-                    progress=lambda done, _, bar=bar: bar.update(done),
+                    engine, ir_set, k, measures, name=kind, progress=_telling(bar)
                 )
             write_evaluation(one, out)
             evaluations.append(one)
@@ -125,6 +137,8 @@ def _run(sets, kinds, maker, reporter, measures, k, split, out):  # type: ignore
     rows = summary(evaluations)
     path = write_summary(rows, out)
     console.print(table(rows, measures))
+    for line in comparisons(rows):
+        reporter.say(line)
     reporter.say(f"runs, values and summary.json are in {path.parent}")
 
 

@@ -74,17 +74,29 @@ def write_summary(rows: Sequence[dict[str, Any]], folder: str | Path) -> Path:
 
 def table(rows: Sequence[dict[str, Any]], measures: Sequence[str]) -> Table:
     """The summary for a terminal."""
-    made = Table()
+    made = Table(box=None, pad_edge=False, padding=(0, 1))
     for name in ("set", "engine"):
-        made.add_column(name)
-    for name in ("queries", *measures, "vs first (p)"):
-        made.add_column(name, justify="right")
+        made.add_column(name, no_wrap=True)
+    for name in ("queries", *measures):
+        made.add_column(name, justify="right", no_wrap=True)
     for row in rows:
-        against = row.get("against")
-        note = f"{against['difference']:+.4f} ({against['p']:.3f})" if against else ""
         values = [f"{row[name]:.4f}" for name in measures]
-        made.add_row(row["set"], row["engine"], str(row["queries"]), *values, note)
+        made.add_row(row["set"], row["engine"], str(row["queries"]), *values)
     return made
+
+
+def comparisons(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """One line for each engine that was compared with its set's first."""
+    lines = []
+    for row in rows:
+        if against := row.get("against"):
+            low, high = against["interval"]
+            lines.append(
+                f"{row['set']}: {row['engine']} against {against['engine']}, "
+                f"{against['measure']} {against['difference']:+.4f} "
+                f"(95% {low:+.4f} to {high:+.4f}, p = {against['p']:.4f})"
+            )
+    return lines
 
 
 def _write(path: Path, text: str) -> None:
