@@ -157,14 +157,14 @@ class EmulatorApp:
         found = PATHS.fullmatch(path)
         try:
             if found and self.eutils is not None:
-                parameters = _merged([(name.lower(), value) for name, value in pairs], "\n")
+                parameters = _form(pairs)
                 refusal = self._refusal(scope, parameters.get("api_key", ""))
                 return refusal or self.eutils.answer(found["utility"], parameters)
             if (path == API_V2 or path.startswith(API_V2 + "/")) and self.trials is not None:
                 if scope["method"] == "POST":
                     return text("API v2 is read by GET\n", 405)
                 refusal = self._refusal(scope, "")
-                return refusal or self.trials.get(path[len(API_V2) :], _merged(pairs, ","))
+                return refusal or self.trials.get(path[len(API_V2) :], _merged(pairs))
         except Exception as error:
             return text(f"the emulator failed: {type(error).__name__}: {error}\n", 500)
         served = []
@@ -183,10 +183,18 @@ class EmulatorApp:
         return self.limiter.refusal(client[0] if client else "unknown", key)
 
 
-def _merged(pairs: list[tuple[str, str]], separator: str) -> dict[str, str]:
+def _form(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    """Parameters of E-utilities: each `id` kept, of other names the last value."""
+    ids = [value for name, value in pairs if name.lower() == "id"]
+    form = {name.lower(): value for name, value in pairs}
+    return form | ({"id": "\n".join(ids)} if ids else {})
+
+
+def _merged(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    """Parameters of API v2: several values of one name are a list, written with commas."""
     merged: dict[str, str] = {}
     for name, value in pairs:
-        merged[name] = merged[name] + separator + value if merged.get(name) else value
+        merged[name] = f"{merged[name]},{value}" if merged.get(name) else value
     return merged
 
 

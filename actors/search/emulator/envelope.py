@@ -1,5 +1,6 @@
 """The wrapping that every E-utility shares: document types, escaping, XML and JSON bodies."""
 
+import json as standard_json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -39,10 +40,7 @@ DOCTYPES = {
 }
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_SPECIAL = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_IN_ATTRIBUTE = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;"}
-)
+_PLAIN = re.compile('[^&<>"\r\n\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]*')
 
 
 def clean(text: str) -> str:
@@ -52,7 +50,10 @@ def clean(text: str) -> str:
 
 def escape(text: str) -> str:
     """`text` as XML character data."""
-    return clean(text).translate(_SPECIAL)
+    if _PLAIN.fullmatch(text):
+        return text
+    text = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace("\r", "&#13;")
 
 
 def element(name: str, text: object = "", **attributes: str) -> str:
@@ -66,9 +67,15 @@ def wrap(name: str, *inner: str, **attributes: str) -> str:
 
 
 def _attributes(attributes: Mapping[str, str]) -> str:
-    return "".join(
-        f' {key}="{clean(value).translate(_IN_ATTRIBUTE)}"' for key, value in attributes.items()
-    )
+    if not attributes:
+        return ""
+    return "".join([f' {key}="{_quoted(value)}"' for key, value in attributes.items()])
+
+
+def _quoted(text: str) -> str:
+    if _PLAIN.fullmatch(text):
+        return text
+    return escape(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
 
 
 def xml(kind: str, inner: str, status: int = 200) -> Response:
@@ -84,10 +91,12 @@ def xml(kind: str, inner: str, status: int = 200) -> Response:
 
 def json(kind: str, content: Mapping[str, Any], status: int = 200) -> Response:
     """The JSON answer of utility `kind`: the service's header, then `content`."""
-    header = {"header": {"type": kind, "version": "0.3"}}
-    return Response(
-        status, JSON, orjson.dumps(header | dict(content), option=orjson.OPT_NON_STR_KEYS) + b"\n"
-    )
+    whole = {"header": {"type": kind, "version": "0.3"}} | dict(content)
+    try:
+        body = orjson.dumps(whole)
+    except TypeError:  # half of a surrogate pair, which orjson refuses
+        body = standard_json.dumps(whole).encode()
+    return Response(status, JSON, body + b"\n")
 
 
 def text(content: str, status: int = 200) -> Response:

@@ -89,6 +89,8 @@ class EUtils:
         """The ids of a request, listed or kept; None if it names neither."""
         window = set_window(parameters)
         listed = id_list(parameters)
+        if len(listed) > MAX_IDS:
+            raise ParameterError(_too_many(listed))
         if listed:
             return listed[window.start : window.start + window.count]
         webenv = parameters.get("webenv", "").strip()
@@ -177,9 +179,7 @@ class EUtils:
         as_json = parameters.get("retmode", "").strip().lower() == "json"
         ids = id_list(parameters)
         if len(ids) > MAX_IDS:
-            raise ParameterError(
-                f"Too many UIDs in request: {len(ids)}. Maximum number of UIDs is {MAX_IDS}."
-            )
+            raise ParameterError(_too_many(ids))
         valid = [uid for uid in ids if is_uid(uid) or self._record(uid)]
         errors = [] if valid else ["Empty ID list; Nothing to store"]
         if len(valid) < len(ids):
@@ -233,6 +233,10 @@ class EUtils:
 
 
 _NEITHER = "Neither query_key nor id specified"
+
+
+def _too_many(ids: Sequence[str]) -> str:
+    return f"Too many UIDs in request: {len(ids)}. Maximum number of UIDs is {MAX_IDS}."
 
 
 def is_uid(uid: str) -> bool:

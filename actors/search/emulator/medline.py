@@ -26,8 +26,16 @@ def _record(record: Record) -> str:
 
 
 def _field(tag: str, value: str) -> str:
-    lines = textwrap.wrap(value, _WIDTH, break_long_words=False, break_on_hyphens=False)
-    return f"{tag:<4}- " + "\n      ".join(lines) + "\n" if lines else ""
+    lines: list[str] = []
+    line = ""
+    for word in value.split():
+        if line and len(line) + len(word) >= _WIDTH:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    lines.append(line)
+    return f"{tag:<4}- " + "\n      ".join(lines) + "\n" if line else ""
 
 
 def _fields(record: Record) -> Iterator[tuple[str, str]]:

@@ -81,6 +81,18 @@ def of(total, **extra):
     return engine, EUtils(library, today=lambda: date(2024, 6, 30), **extra)
 
 
+def test_half_a_surrogate_pair_in_a_record_is_no_accident():
+    record = Record(id="1", title="\ud800 x\x0b", abstract="\udfff")
+    library = EngineLibrary(Counting(1), lambda uid: record, 1)
+    broken = EUtils(library)
+    summary = json.loads(broken.answer("esummary", {"id": "1", "retmode": "json"}).body)
+    assert summary["result"]["1"]["title"] == "\ud800 x\x0b"
+    for asked in ({"retmode": "xml"}, {"rettype": "medline"}, {"rettype": "abstract"}):
+        assert broken.answer("efetch", {"id": "1", **asked}).status == 200
+    fetched = etree.fromstring(broken.answer("efetch", {"id": "1"}).body)
+    assert fetched.findtext(".//ArticleTitle") == "  x "
+
+
 def test_limits_of_the_service_are_told(library):
     _, eutils = of(30_000)
     found = search(eutils, term="x", retmax="20000")
@@ -252,6 +264,7 @@ def test_summaries_in_json(eutils):
 def test_post_limits(eutils):
     many = ",".join(map(str, range(1, 10_002)))
     assert b"Maximum number of UIDs is 10000" in eutils.answer("epost", {"id": many}).body
+    assert eutils.answer("efetch", {"id": many}).status == 400
     some = eutils.answer("epost", {"id": "101,abc"})
     assert b"<QueryKey>1</QueryKey>" in some.body
     assert b"Some IDs have invalid value" in some.body

@@ -49,6 +49,11 @@ def test_get_and_post_answer_alike(echo_emulator):
     assert posted.json()["esearchresult"]["querytranslation"] == asked["term"]
 
 
+def test_of_a_parameter_given_twice_the_last_counts_but_every_id(emulator):
+    url = emulator.eutils_url + "/efetch.fcgi?retmode=xml&retmode=text&rettype=uilist&id=101&ID=102"
+    assert httpx.get(url).text == "101\n102\n"
+
+
 def test_a_megabyte_of_query_is_read_and_six_are_refused(echo_emulator):
     emulator = echo_emulator
     long = httpx.post(emulator.url + SEARCH, data=ASKED | {"term": "x" * 10**6})

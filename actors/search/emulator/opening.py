@@ -1,0 +1,61 @@
+"""Services over indexes on disk, and the emulator of one of them as a command runs it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from actors.search.emulator.app import Trials
+from actors.search.emulator.einfo import Database
+from actors.search.emulator.eutils import EUtils
+from actors.search.emulator.faults import read_faults
+from actors.search.emulator.library import EngineLibrary
+from actors.search.emulator.server import ServerConfig, serve
+from actors.search.engine import PubMedEngine
+from actors.search.index import open_index
+from actors.search.mesh import load_mesh
+
+KINDS = ("pubmed", "trials")
+
+
+def pubmed_service(folder: Path | str, mesh: Path | str | None = None) -> EUtils:
+    """E-utilities over the index at `folder`; `mesh` is NLM's descriptor XML, for explosion.
+
+    Raises what `open_index` and `load_mesh` raise, and ValueError for an index of several shards.
+    """
+    index = open_index(folder)
+    engine = PubMedEngine(index, load_mesh(mesh) if mesh is not None else None)
+    library = EngineLibrary(engine, index.record, index.size)
+    build = f"Build-{index.manifest.content_hash[:12]}"
+    description = f"PubMed bibliographic record, of {index.manifest.corpus}"
+    return EUtils(library, Database(index.size, build, description=description))
+
+
+def trials_service(folder: Path | str) -> Trials:
+    """API v2 over the index of studies at `folder`."""
+    from actors.search.trials.service import open_service
+
+    return open_service(folder)
+
+
+def emulate(
+    kind: str,
+    folder: Path | str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    faults: Path | None = None,
+    rate_limit: bool = False,
+    mesh: Path | str | None = None,
+    started: Callable[[str], None] = lambda url: None,
+) -> None:
+    """Serve `kind` (`pubmed` or `trials`) over the index at `folder` until SIGINT or SIGTERM.
+
+    `started` is given the URL once requests are taken. Raises ValueError, OSError or the index's
+    own errors before that, each naming what is wrong.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"there is no emulator of {kind!r}, there are {' and '.join(KINDS)}")
+    plan = read_faults(faults) if faults is not None else None
+    eutils = pubmed_service(folder, mesh) if kind == "pubmed" else None
+    trials = trials_service(folder) if kind == "trials" else None
+    config = ServerConfig(eutils, trials, host=host, port=port, rate_limit=rate_limit, faults=plan)
+    serve(config, started)
