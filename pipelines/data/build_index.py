@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from actors.search.engines import MESH_FILE
 from actors.search.index import pubmed
 from actors.search.index.manifest import Manifest, Shard
 from actors.search.index.merge import Plan, check_target, plan, publish, write_shard
@@ -26,9 +27,6 @@ from pipelines.data.kinds import Kind, PubMedKind, TrialsKind
 from pipelines.data.parts import Made, make_parts
 from pipelines.data.spread import Spread, spread
 from pipelines.progress import Reporter, SilentReporter
-
-MESH_FILE = "mesh.json.gz"
-"""In the folder of a PubMed index: the vocabulary that its searches explode headings by."""
 
 _BYTES_PER_BYTE = {".gz": 6.0, ".zip": 6.0}  # parts and shards together, for a byte of input
 _BYTES_PER_PLAIN_BYTE = 1.5
@@ -81,8 +79,19 @@ def build_trials_index(
     resume: bool = True,
     reporter: Reporter | None = None,
 ) -> Manifest:
-    """Build the index of ClinicalTrials.gov studies at `out`; see `build_index`."""
-    return build_index(TrialsKind(), files, out, shards, workers, resume=resume, reporter=reporter)
+    """Build the index of ClinicalTrials.gov studies and their sites; see `build_index`."""
+    from actors.search.trials.build import add_locations
+
+    return build_index(
+        TrialsKind(),
+        files,
+        out,
+        shards,
+        workers,
+        resume=resume,
+        reporter=reporter,
+        extras=add_locations,
+    )
 
 
 def build_index(

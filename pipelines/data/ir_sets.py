@@ -89,6 +89,16 @@ def load_ir_set(folder: str | Path, split: str = "") -> IRSet:
     return IRSet(folder.name, corpus, tuple(kept), {query.id: qrels[query.id] for query in kept})
 
 
+def corpus_file(path: str | Path) -> Path:
+    """The corpus of the collection in a folder; a file stands for itself. Raises `CorpusError`."""
+    path = Path(path)
+    if path.is_dir():
+        return _part(path, "corpus.jsonl")
+    if not path.is_file():
+        raise CorpusError(f"{path}: no such file or folder")
+    return path
+
+
 def read_passages(path: str | Path) -> Iterator[Passage]:
     """Yield a corpus file's passages. Raises `CorpusError` for a bad line or an id seen before."""
     lines: dict[str, int] = {}

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from actors.search.engines import MESH_FILE
 from actors.search.index import Manifest, build_index, open_index, verify
 from pipelines.data import build_index as module
 from pipelines.data import parts as parts_module
-from pipelines.data.build_index import MESH_FILE, build_pubmed_index
+from pipelines.data.build_index import build_pubmed_index
 from pipelines.data.failures import BuildError, CorpusError
 from pipelines.data.pubmed_xml import read_records
 from tests.pipelines.data.corpora import article, baseline, write_xml
