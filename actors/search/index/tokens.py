@@ -52,18 +52,24 @@ def fold(text: str, table: bytes = _ASCII) -> bytes:
     return _NON_ASCII.sub(lambda match: _runs[match[0]], data)
 
 
-def normal(value: str) -> bytes:
-    """The words of `value`, joined by blanks."""
-    return b" ".join(fold(value).split())
+def normal(values: Sequence[str]) -> list[bytes]:
+    """The words of each of `values`, joined by blanks."""
+    text = "\x00".join(values)
+    if text.count("\x00") > len(values) - 1:
+        text = "\x00".join(map(_unmarked, values))
+    pieces = fold(text, _ASCII_KEEPING_MARKS).split(VALUE) if values else []
+    return [b" ".join(piece.split()) for piece in pieces]
 
 
-def raw(value: str) -> bytes:
-    """`value` in lower case with single blanks."""
-    return " ".join(value.lower().split()).encode("utf-8", "replace")
+def raw(values: Sequence[str]) -> list[bytes]:
+    """Each of `values` in lower case with single blanks."""
+    return [" ".join(value.lower().split()).encode("utf-8", "replace") for value in values]
 
 
 def tokens(rows: Sequence[Sequence[str]]) -> list[bytes]:
     """The words of all `rows` (documents) with `DOCUMENT` and `VALUE` marks."""
+    if not rows:
+        return []
     text = "\x01" + "\x01".join(["\x00".join(values) for values in rows])
     marks = sum([len(values) - 1 for values in rows if values])
     if text.count("\x00") != marks or text.count("\x01") != len(rows):
