@@ -14,7 +14,7 @@ _OVID = re.compile(
     r"|\bexp\s+[*\"]?[A-Z][^()\[\]\n/]{1,100}/|[a-z]{2}\$(?=[\s)\d.,]|$)"
     r"|^[ \t]*(?:\d+[.)]?[ \t]+)?limit\s+#?\d+\s+to\b|\bremove duplicates from\b"
     r"|(?:^|[(\n]|\b(?:and|or|not)\s)[ \t]*(?:#?\d+[.)]?\s+)?\*?\"?[A-Z][\w', -]{2,100}\"?/"
-    r"(?=\s*(?:$|\)|\n|\b(?:and|or|not)\b|\[|[a-z]{2}\b))",
+    r"(?=\s*(?:$|\)|\n|\[)|\s+(?:and|or|not)\b|\s*(?!or\b)[a-z]{2}\b)",
     re.IGNORECASE | re.MULTILINE,
 )
 _TAG = re.compile(r"\[([^\[\]\n]{1,60})\]")

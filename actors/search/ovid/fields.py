@@ -69,7 +69,7 @@ def targets(codes: tuple[str, ...]) -> tuple[tuple[Target, ...], tuple[str, ...]
         if code in _WORDS:
             stores.update(dict.fromkeys(_WORDS[code]))
         elif code in _EXACT and (found := field_of(_EXACT[code])) is not None:
-            others[Target(found, code in _EXPLODED)] = None
+            others[Target(found, found.kind != "mesh" or code in _EXPLODED)] = None
         elif code not in DATES and code not in IDS:
             unknown.append(code)
     text = (Target(_text_field(tuple(stores))),) if stores else ()

@@ -37,7 +37,7 @@ _OPERATOR = re.compile(
 _NUMBERS = r"#?\d+(?:\s*[-–—]\s*#?\d+)?(?:[,\s]+#?\d+(?:\s*[-–—]\s*#?\d+)?){0,1000}"
 _SETS = re.compile(
     rf"(?P<op>and|or)\s*/\s*(?P<numbers>{_NUMBERS})(?![\w*$])"
-    rf"|(?P<numbers2>#?\d+(?:\s*[-–—,]\s*#?\d+){0, 50})\s*/\s*(?P<op2>and|or)(?!\w)",
+    rf"|(?P<numbers2>#?\d+(?:\s*[-–—,]\s*#?\d+){{0,50}})\s*/\s*(?P<op2>and|or)(?!\w)",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"#\s*(\d+)(?![\w*$?#])|(\d+)(?=[\s)]|$)")

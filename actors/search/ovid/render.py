@@ -70,8 +70,7 @@ def render(tree: Tree) -> PubMedText:
             right, right_operator = stack.pop()
             left, left_operator = stack.pop()
             wrap(left, left_operator not in (None, node))
-            flat = right_operator is None or right_operator is node is not Operator.NOT
-            wrap(right, not flat)
+            wrap(right, right_operator is not None)
             stack.append((concatenate(left, f" {node.value} ", right), node))
         else:
             stack.append((deque((renderer.leaf(node),)), None))
