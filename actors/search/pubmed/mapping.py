@@ -96,7 +96,7 @@ class Mapper:
     def _has_heading(self, found: Field, name: str) -> bool:
         if self.mesh is not None:
             return any(self.holds(found, below) for below in self.mesh.narrower(name))
-        return self.holds(found, name) and not (found is MESH and self._is_qualified(name))
+        return self.holds(found, name) and not (found == MESH and self._is_qualified(name))
 
     def _is_qualified(self, value: str) -> bool:
         """Whether a value of the heading column is a heading with its subheading."""

@@ -216,6 +216,7 @@ class _Parser:
         qualifier = ""
         if tag.field is not None and tag.field.kind == "mesh" and "/" in text:
             tokens, qualifier = _split_qualifier(tokens)
+        parts: tuple[Piece, ...]
         if tag.field is not None and tag.field.kind == "raw":
             value = " ".join(" ".join(t.text for t in tokens).lower().split())
             parts, ignored = ((value,),) if value else (), False

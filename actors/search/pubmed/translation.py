@@ -12,8 +12,9 @@ from actors.search.lookup import Vocabulary
 from actors.search.mesh import Mesh
 from actors.search.pubmed.dates import back
 from actors.search.pubmed.fields import DATE, UID, owner
+from actors.search.pubmed.leaves import MAX_EXPANSIONS
 from actors.search.pubmed.plan import Leaf, Plan, Recall, Step, render
-from actors.search.pubmed.reading import MAX_EXPANSIONS, Reader, Reading
+from actors.search.pubmed.reading import Reader, Reading
 from actors.search.pubmed.tree import DateRange, History, Ids, Near, Operator, Term, Tree
 from actors.search.text import words
 from actors.search.types import QueryError
