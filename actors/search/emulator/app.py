@@ -33,7 +33,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 class Trials(Protocol):
     """ClinicalTrials.gov API v2, path below `/api/v2`, parameters decoded."""
 
-    def get(self, path: str, params: Mapping[str, str]) -> Response:
+    def get(self, path: str, parameters: Mapping[str, str], /) -> Response:
         """The answer to one GET."""
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from actors.search.emulator.app import Trials
 from actors.search.emulator.einfo import Database
 from actors.search.emulator.eutils import EUtils
 from actors.search.emulator.faults import read_faults
@@ -12,6 +11,8 @@ from actors.search.emulator.server import ServerConfig, serve
 from actors.search.engine import PubMedEngine
 from actors.search.index import open_index
 from actors.search.mesh import load_mesh
+from actors.search.trials.api import TrialsService
+from actors.search.trials.build import open_trials_index
 
 KINDS = ("pubmed", "trials")
 
@@ -29,11 +30,12 @@ def pubmed_service(folder: Path | str, mesh: Path | str | None = None) -> EUtils
     return EUtils(library, Database(index.size, build, description=description))
 
 
-def trials_service(folder: Path | str) -> Trials:
-    """API v2 over the index of studies at `folder`."""
-    from actors.search.trials.service import open_service
+def trials_service(folder: Path | str, mesh: Path | str | None = None) -> TrialsService:
+    """API v2 over the index of studies at `folder`; `mesh` is NLM's descriptor XML, for synonyms.
 
-    return open_service(folder)
+    Raises what `open_trials_index` and `load_mesh` raise.
+    """
+    return TrialsService(open_trials_index(folder), load_mesh(mesh) if mesh is not None else None)
 
 
 def emulate(
@@ -56,6 +58,6 @@ def emulate(
         raise ValueError(f"there is no emulator of {kind!r}, there are {' and '.join(KINDS)}")
     plan = read_faults(faults) if faults is not None else None
     eutils = pubmed_service(folder, mesh) if kind == "pubmed" else None
-    trials = trials_service(folder) if kind == "trials" else None
+    trials = trials_service(folder, mesh) if kind == "trials" else None
     config = ServerConfig(eutils, trials, host=host, port=port, rate_limit=rate_limit, faults=plan)
     serve(config, started)

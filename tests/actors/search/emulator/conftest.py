@@ -1,12 +1,12 @@
 """Records, engines, and Biopython pointed at an emulator that serves them."""
 
-import urllib.request
 from datetime import date
 from pathlib import Path
 
 import pytest
 from Bio import Entrez
 
+from actors.search.emulator.biopython import entrez_at
 from actors.search.emulator.einfo import Database
 from actors.search.emulator.eutils import EUtils
 from actors.search.emulator.history import HistoryServer
@@ -142,28 +142,24 @@ def emulator(library):
 
 
 @pytest.fixture
-def entrez(emulator, monkeypatch):
-    """Bio.Entrez unchanged but for the host that it asks."""
-    return pointed(Entrez, emulator, monkeypatch)
+def entrez(emulator, unpaced):
+    """Bio.Entrez as it is but for the host that it asks."""
+    with entrez_at(emulator.url, unpaced):
+        yield unpaced
 
 
 @pytest.fixture
-def echo_entrez(echo_emulator, monkeypatch):
-    return pointed(Entrez, echo_emulator, monkeypatch)
+def echo_entrez(echo_emulator, unpaced):
+    with entrez_at(echo_emulator.url, unpaced):
+        yield unpaced
 
 
-def pointed(entrez, emulator, monkeypatch):
-    def here(request, *args, **kwargs):
-        url = request.full_url.replace("https://eutils.ncbi.nlm.nih.gov", emulator.url)
-        assert url.startswith(emulator.url)
-        moved = urllib.request.Request(url, request.data, dict(request.headers))
-        return urllib.request.urlopen(moved, *args, **kwargs)
-
-    monkeypatch.setattr(entrez, "urlopen", here)
-    monkeypatch.setattr(entrez, "email", "someone@example.org")
-    monkeypatch.setattr(entrez, "api_key", "any")
-    monkeypatch.setattr(entrez, "max_tries", 1)
-    return entrez
+@pytest.fixture
+def unpaced(monkeypatch):
+    monkeypatch.setattr(Entrez, "email", "someone@example.org")
+    monkeypatch.setattr(Entrez, "api_key", "any")
+    monkeypatch.setattr(Entrez, "max_tries", 1)
+    return Entrez
 
 
 @pytest.fixture(scope="session")

@@ -189,6 +189,8 @@ def test_summaries(entrez):
     assert summary["HasAbstract"] == 1
     ids = summary["ArticleIds"]
     assert (ids["pubmed"], ids["doi"], ids["pmc"]) == (["101"], "10.1000/xyz.101", "PMC7000001")
+    with entrez.esummary(db="pubmed", id="102,101") as handle:
+        assert [one["Id"] for one in entrez.parse(handle)] == ["102", "101"]
     with pytest.raises(RuntimeError, match="UID=55: cannot get document summary"):
         read(entrez, entrez.esummary(db="pubmed", id="55"))
 
