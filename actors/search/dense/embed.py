@@ -133,7 +133,9 @@ class Embedder:
 
 def _load(model: str, device: str | None) -> Any:
     from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
     try:
         return SentenceTransformer(model, device=device)
     except (OSError, ValueError) as error:
