@@ -1,4 +1,4 @@
-"""Points `Bio.Entrez` at an emulator. Its functions name NCBI's host themselves and take no other."""
+"""Points `Bio.Entrez` at an emulator: its functions name NCBI's host themselves, no other."""
 
 import urllib.request
 from collections.abc import Iterator
