@@ -17,8 +17,16 @@ class ServiceError(Exception):
 
 
 class TransientError(Exception):
-    """One attempt failed and another may not. `retry_after_s`: the wait the service asked for."""
+    """One attempt failed and another may not. `retry_after_s`: the wait the service asked for.
 
-    def __init__(self, reason: str, retry_after_s: float | None = None) -> None:
+    `verdict` is what the failure turns out to be when it comes back word for word.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        retry_after_s: float | None = None,
+        verdict: Exception | None = None,
+    ) -> None:
         super().__init__(reason)
-        self.reason, self.retry_after_s = reason, retry_after_s
+        self.reason, self.retry_after_s, self.verdict = reason, retry_after_s, verdict

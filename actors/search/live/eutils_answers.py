@@ -21,7 +21,23 @@ _WARNINGS = (  # place in JSON, place in XML, kind
     ("warninglist", "quotedphrasesnotfound", "WarningList/QuotedPhraseNotFound"),
     ("warninglist", "outputmessages", "WarningList/OutputMessage"),
 )
-_OF_THE_QUERY = ("empty term", "nothing todo", "too long", "syntax error", "invalid query")
+_OF_THE_QUERY = ("empty term", "nothing todo", "blank", "too long", "syntax error", "invalid query")
+_OF_THE_MOMENT = (
+    "backend",
+    "exception",
+    "server",
+    "internal",
+    "unavailable",
+    "timeout",
+    "timed out",
+    "temporar",
+    "try again",
+    "connect",
+    "resolve",
+    "failed",
+    "database",
+    "memory",
+)
 _OF_THE_KEY = ("api key invalid", "api key not wellformed", "invalid api key", "unknown api key")
 _OF_THE_CALLER = (
     "invalid db",
@@ -90,7 +106,11 @@ class DatabaseAnswer:
 
 
 def refuse(message: str, status: int = 200) -> Exception:
-    """The typed error that an error text of the service stands for."""
+    """The typed error that an error text of the service stands for.
+
+    A text that we do not know, sent as an answer (status 200), is tried again; the service that
+    says it time after time has read the query and means it.
+    """
     text = " ".join(message.split())
     lowered = text.lower()
     if "rate limit" in lowered:
@@ -103,7 +123,9 @@ def refuse(message: str, status: int = 200) -> Exception:
         return ServiceError(text)
     if 400 <= status < 500:
         return ServiceError(f"HTTP {status}: {text}")
-    return TransientError(f"error of the service: {text}")
+    known = status != 200 or any(known in lowered for known in _OF_THE_MOMENT)
+    verdict = None if known else QueryRefusedError(text)
+    return TransientError(f"error of the service: {text}", verdict=verdict)
 
 
 def check_status(status: int, body: bytes) -> None:

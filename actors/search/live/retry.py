@@ -17,6 +17,8 @@ from actors.search.live.errors import ServiceError, TransientError
 
 T = TypeVar("T")
 
+SAME_ANSWER = 3  # so often word for word, and a doubtful answer is the service's last word
+
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
@@ -50,8 +52,9 @@ def retry(
 ) -> T:
     """The answer of `attempt(seconds_left)`, called again after each TransientError.
 
-    Raises ServiceError, which counts what happened, when attempts or time run out, and at once
-    when the service asks for a longer wait than there is time.
+    Raises a failure's own verdict once it has come `SAME_ANSWER` times. Raises ServiceError, which
+    counts what happened, when attempts or time run out, and at once when the service asks for a
+    longer wait than there is time.
     """
     begun = clock()
     seen: Counter[str] = Counter()
@@ -62,8 +65,10 @@ def retry(
         try:
             return attempt(left)
         except TransientError as error:
-            reason, retry_after_s = error.reason, error.retry_after_s
+            reason, retry_after_s, verdict = error.reason, error.retry_after_s, error.verdict
         seen[reason] += 1
+        if verdict is not None and seen[reason] >= min(SAME_ANSWER, policy.attempts):
+            raise verdict
         if failed == policy.attempts:
             break
         wait = policy.backoff(failed, retry_after_s, draw())

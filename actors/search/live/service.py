@@ -146,7 +146,8 @@ class Service:
         try:
             return parse(status, body), status, body
         except TransientError as error:
-            raise TransientError(error.reason, error.retry_after_s or wait_s) from None
+            error.retry_after_s = error.retry_after_s or wait_s
+            raise
 
     def _exchange(
         self, method: str, endpoint: str, parameters: Parameters, deadline: float

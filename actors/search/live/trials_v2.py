@@ -33,7 +33,7 @@ class TrialsClient:
     """Calls to API v2 at `base_url`; safe for threads.
 
     Clients of one process share one pacer unless `pacer` is given; `occupied` starts that pacer as
-    if its window had just been used up. Methods raise QueryRefusedError, ServiceError or ValueError.
+    if its window had just been used up. Raises QueryRefusedError, ServiceError or ValueError.
     """
 
     def __init__(
