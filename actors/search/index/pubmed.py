@@ -8,9 +8,9 @@ as a whole.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields as dataclass_fields
 from datetime import date
-from itertools import chain, compress, islice
+from itertools import islice
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import orjson
@@ -76,14 +76,12 @@ def batches(
 ) -> Iterator[Batch]:
     """`records` as the builder takes them; columns of other than `fields` are left out."""
     wanted = schema(fields)
-    known: dict[tuple[Any, ...], _Heading] = {}
     iterator = iter(records)
     while chunk := list(islice(iterator, size)):
-        headings = _headings(chunk, known)
-        text, values = _columns(chunk, headings)
+        text, values = _columns(chunk)
         yield Batch(
             [record.id for record in chunk],
-            _stored(chunk, headings),
+            list(map(stored, chunk)),
             {column: rows for column, rows in text.items() if column in wanted.stores},
             {column: rows for column, rows in values.items() if column in wanted.stores},
             {c: [day.toordinal() if day else 0 for day in map(attrgetter(c), chunk)] for c in DAYS},
@@ -91,54 +89,7 @@ def batches(
         )
 
 
-class _Heading(NamedTuple):
-    """What a MeSH heading adds to each column, and its stored form."""
-
-    text: tuple[str, ...]
-    whole: tuple[str, ...]
-    major: tuple[str, ...]
-    qualifiers: tuple[str, ...]
-    major_qualifiers: tuple[str, ...]
-    stored: orjson.Fragment
-
-
-_KNOWN_HEADINGS = 500_000
-
-
-def _headings(
-    records: Sequence[Record], known: dict[tuple[Any, ...], _Heading]
-) -> list[list[_Heading]]:
-    """The headings of each record. Equal headings of a file are mostly one object."""
-    if len(known) > _KNOWN_HEADINGS:
-        known.clear()
-    by_object: dict[int, _Heading] = {}
-    for heading in chain.from_iterable([record.mesh for record in records]):
-        if id(heading) not in by_object:
-            key = (heading.descriptor, heading.ui, heading.major, heading.qualifiers)
-            found = known.get(key)
-            if found is None:
-                found = known[key] = _heading(heading)
-            by_object[id(heading)] = found
-    return [[by_object[id(heading)] for heading in record.mesh] for record in records]
-
-
-def _heading(heading: MeshHeading) -> _Heading:
-    name = heading.descriptor
-    pairs = [f"{name} {qualifier}" for qualifier, _ in heading.qualifiers]
-    flags = [flag for _, flag in heading.qualifiers]
-    return _Heading(
-        (name, *(qualifier for qualifier, _ in heading.qualifiers)),
-        (name, *pairs),
-        (*([name] if heading.is_major else []), *compress(pairs, flags)),
-        tuple(qualifier for qualifier, _ in heading.qualifiers),
-        tuple(qualifier for qualifier, flag in heading.qualifiers if flag),
-        orjson.Fragment(_json((name, heading.ui, heading.major, heading.qualifiers))),
-    )
-
-
-def _columns(
-    records: Sequence[Record], headings: Sequence[Sequence[_Heading]]
-) -> tuple[dict[str, Rows], dict[str, Rows]]:
+def _columns(records: Sequence[Record]) -> tuple[dict[str, Rows], dict[str, Rows]]:
     """Text columns and columns of whole values; equal ones share their rows."""
     shared: dict[str, Rows] = {
         name: list(map(attrgetter(name), records))
@@ -156,13 +107,11 @@ def _columns(
         (r.journal, r.journal_abbreviation) if r.journal_abbreviation else (r.journal,)
         for r in records
     ]
-    every = list(chain.from_iterable(headings))
-    counts = np.fromiter(map(len, headings), np.int64, len(headings))
-    mesh = [_of_headings(every, counts, part) for part in range(5)]
+    words, whole, major, qualifiers, major_qualifiers = _mesh(records)
     text: dict[str, Rows] = {
         "title": [(r.title,) for r in records],
         "abstract": [(r.abstract,) if r.abstract else () for r in records],
-        "mesh": mesh[0],
+        "mesh": words,
         **shared,
     }
     authors = [r.authors for r in records]
@@ -170,10 +119,10 @@ def _columns(
         **{f"{name}_exact": rows for name, rows in shared.items()},
         "first_author_exact": [names[:1] for names in authors],
         "last_author_exact": [names[-1:] for names in authors],
-        "mesh_exact": mesh[1],
-        "major_exact": mesh[2],
-        "qualifier_exact": mesh[3],
-        "major_qualifier_exact": mesh[4],
+        "mesh_exact": whole,
+        "major_exact": major,
+        "qualifier_exact": qualifiers,
+        "major_qualifier_exact": major_qualifiers,
         **{
             f"{name}_exact": Flat(list(map(attrgetter(name), records)), [1] * len(records))
             for name in ("status", "volume", "issue", "pages", "country")
@@ -185,12 +134,30 @@ def _columns(
     return text, values
 
 
-def _of_headings(every: Sequence[_Heading], counts: np.ndarray, part: int) -> Flat:
-    """One part of all headings, `counts` headings a record."""
-    values = [heading[part] for heading in every]
-    ends = np.cumsum([0, *map(len, values)])
-    at = np.cumsum([0, *counts.tolist()])
-    return Flat(list(chain.from_iterable(values)), np.diff(ends[at]))
+def _mesh(records: Sequence[Record]) -> tuple[Flat, ...]:
+    """Words, headings (with each qualifier too), major ones, qualifiers, major qualifiers."""
+    columns: tuple[list[str], ...] = ([], [], [], [], [])
+    words, whole, major, qualifiers, major_qualifiers = columns
+    ends: list[tuple[int, ...]] = [(0, 0, 0, 0, 0)]
+    for record in records:
+        for heading in record.mesh:
+            name, is_major = heading.descriptor, heading.major
+            words.append(name)
+            whole.append(name)
+            for qualifier, flag in heading.qualifiers:
+                pair = f"{name} {qualifier}"
+                words.append(qualifier)
+                whole.append(pair)
+                qualifiers.append(qualifier)
+                if flag:
+                    is_major = True
+                    major.append(pair)
+                    major_qualifiers.append(qualifier)
+            if is_major:
+                major.append(name)
+        ends.append(tuple(map(len, columns)))
+    counts = np.diff(np.array(ends), axis=0)
+    return tuple(Flat(column, counts[:, i]) for i, column in enumerate(columns))
 
 
 _FACTS = {
@@ -217,13 +184,6 @@ def stored(record: Record) -> bytes:
     """All that `record` says, as bytes: a JSON array of its fields in order."""
     rows = [(h.descriptor, h.ui, h.major, h.qualifiers) for h in record.mesh]
     return _json((*_before_mesh(record), rows, *_after_mesh(record)))
-
-
-def _stored(records: Sequence[Record], headings: Sequence[Sequence[_Heading]]) -> list[bytes]:
-    return [
-        _json((*_before_mesh(record), [h.stored for h in found], *_after_mesh(record)))
-        for record, found in zip(records, headings, strict=True)
-    ]
 
 
 def _json(value: Any) -> bytes:

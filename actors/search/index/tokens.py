@@ -55,7 +55,7 @@ def fold(text: str, table: bytes = _ASCII) -> bytes:
 def normal(values: Sequence[str]) -> list[bytes]:
     """The words of each of `values`, joined by blanks."""
     text = "\x00".join(values)
-    if text.count("\x00") > len(values) - 1:
+    if text.count("\x00") > len(values) - 1 or "\x01" in text:
         text = "\x00".join(map(_unmarked, values))
     pieces = fold(text, _ASCII_KEEPING_MARKS).split(VALUE) if values else []
     return [b" ".join(piece.split()) for piece in pieces]

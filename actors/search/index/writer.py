@@ -154,13 +154,13 @@ class PartWriter:
         return ordered, ranks, of_values  # type: ignore[return-value]
 
     def _value_columns(
-        self, columns: Sequence[str], rule: Callable[[str], bytes]
+        self, columns: Sequence[str], rule: Callable[[Sequence[str]], list[bytes]]
     ) -> Iterable[tuple[str, dict[str, np.ndarray]]]:
         """The columns' arrays; the empty value has rank 0 in each."""
         batches = {name: self._columns.pop(name) for name in columns}
         used = _used(chain.from_iterable(batches.values()), len(self._values))
         values = list(self._values)
-        written = [rule(values[i]) for i in used.tolist()]  # type: ignore[arg-type]
+        written = rule([values[i] for i in used.tolist()])  # type: ignore[misc]
         ordered = sorted({b"", *written})
         rank = dict(zip(ordered, range(len(ordered)), strict=True))
         ranks = np.zeros(len(values), np.uint32)
