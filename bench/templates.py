@@ -22,7 +22,7 @@ from pipelines.data.load import load_records, load_tasks
 from pipelines.data.split import kind_of
 from pipelines.data.task import Task
 from pipelines.deepretrieval.baselines import BASELINES
-from pipelines.deepretrieval.environment import ensure_index
+from pipelines.deepretrieval.corpora import ensure_index
 from pipelines.deepretrieval.reward import recall
 from pipelines.deepretrieval.warmup import sides
 from pipelines.progress import RichReporter

@@ -6,7 +6,8 @@ from omegaconf import MISSING
 
 INDEX_FIELDS = (
     "title", "abstract", "authors", "journal", "publication_types", "mesh", "chemicals",
-    "keywords", "languages",
+    "keywords", "languages", "affiliations", "status", "volume", "issue", "pages", "issn",
+    "country", "facts", "ids",
 )  # fmt: skip
 ENGINES = ("pubmed", "trials", "bm25", "dense", "hybrid")
 LOWEST_TEMPERATURE = 0.01
@@ -84,22 +85,36 @@ class SearchConfig:
     engine: str = "pubmed"
     """`pubmed` (Boolean, as PubMed reads it) | `trials` (Boolean, as ClinicalTrials.gov reads it) |
     `bm25` | `dense` | `hybrid` (free text over the passages of an IR collection)."""
+    index: str = ""
+    """A folder of `seekray index build`, for `pubmed` and `trials`: it is searched as it is, over
+    all its shards, and `data.corpus` is not read. `data.tasks` must then be query files."""
     k: int = 100
     """Hits that count: recall is measured on the first K. The paper has 3000 on all of PubMed."""
-    order: str = "recent"
-    """`recent` (PubMed's own order) or `relevance` (BM25)."""
+    order: str = ""
+    """`recent` (PubMed's own order) or `relevance` (BM25). Left out: recent for `pubmed`, relevance
+    for the others."""
     fields: tuple[str, ...] = ("title", "abstract")
     """What queries may see (engine `pubmed`). The MeSH tasks hide MeSH fields: they would give the
     answer away."""
     workers: int = 1
     timeout_s: float = 60.0
 
+    @property
+    def resolved_order(self) -> str:
+        """The order asked for, or the engine's usual one."""
+        return self.order or ("recent" if self.engine == "pubmed" else "relevance")
+
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
         return [
             *_one_of("search", "engine", self.engine, ENGINES),
+            *(
+                [f"search.index: {self.engine} builds its own index from data.corpus"]
+                if self.index and self.engine not in ("pubmed", "trials")
+                else []
+            ),
             *_at_least("search", "k", self.k, 1),
-            *_one_of("search", "order", self.order, ("recent", "relevance")),
+            *_one_of("search", "order", self.resolved_order, ("recent", "relevance")),
             *_at_least("search", "workers", self.workers, 1),
             *_above("search", "timeout_s", self.timeout_s, 0),
             *(p for name in self.fields for p in _one_of("search", "fields", name, INDEX_FIELDS)),

@@ -41,7 +41,8 @@ def open_engine(folder: Path | str, kind: str = "pubmed") -> Engine:
     if kind == "pubmed":
         return open_pubmed(folder)
     if kind == "trials":
-        from actors.search.trials.engine import TrialsEngine, open_trials_index
+        from actors.search.trials.build import open_trials_index
+        from actors.search.trials.engine import TrialsEngine
 
         return TrialsEngine(open_trials_index(folder))
     if kind not in KINDS:

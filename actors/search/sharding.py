@@ -120,8 +120,8 @@ class GatheredCorpus:
         """What was guessed since the last `learn`; None when nothing was."""
         if not any(self._open):
             return None
-        counts, variations, frequencies = map(tuple, self._open)
-        return Questions(counts, variations, frequencies)
+        counts, variations, frequencies = self._open
+        return Questions(tuple(counts), tuple(variations), tuple(frequencies))
 
     def learn(self, questions: Questions, facts: Facts) -> None:
         """Take in the answers of all shards."""

@@ -1,7 +1,7 @@
 """From the `data` section of a configuration to records and tasks."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +16,10 @@ from pipelines.data.split import TaskSplit, split_tasks
 from pipelines.data.task import Task
 
 _MADE = {"mesh-pico": mesh_pico_tasks, "mesh-pairs": mesh_pair_tasks}
+
+
+JUDGED = "judged"
+"""`data.tasks` for the queries that come with an IR collection."""
 
 
 class TaskError(ValueError):
@@ -40,9 +44,21 @@ def load_tasks(
     task is left for training or for the test, `CorpusError` for a query file that cannot be read.
     """
     found = [task for name in config.tasks.split("+") for task in _named(name.strip(), records)]
-    tasks, empty, missing = fit(found, {record.id for record in records})
     if not found:
         raise TaskError(f"data.tasks: the records' indexing makes no {config.tasks} task")
+    return split_fitting(found, {record.id for record in records}, config, report)
+
+
+def read_tasks(config: DataConfig) -> list[Task]:
+    """The tasks of the query files that `data.tasks` names. Raises `CorpusError`."""
+    return [task for name in config.tasks.split("+") for task in _of_file(name.strip())]
+
+
+def split_fitting(
+    found: Sequence[Task], ids: Container[str], config: DataConfig, report: Report | None = None
+) -> TaskSplit:
+    """`found`, fitted to the indexed `ids` and split, the test set cut to `data.max_test_tasks`."""
+    tasks, empty, missing = fit(found, ids)
     if not tasks:
         raise TaskError(
             f"data.tasks: none of the relevant records of {config.tasks} is in the corpus "
@@ -67,11 +83,11 @@ def load_tasks(
     return replace(split, test=test, empty=empty, missing=missing)
 
 
-def fit(tasks: Sequence[Task], ids: set[str]) -> tuple[list[Task], int, int]:
+def fit(tasks: Sequence[Task], ids: Container[str]) -> tuple[list[Task], int, int]:
     """Keep only relevant ids in `ids`: (tasks that still have some, tasks lost, ids lost)."""
     kept, missing = [], 0
     for task in tasks:
-        there = task.relevant & ids
+        there = frozenset(id for id in task.relevant if id in ids)
         missing += len(task.relevant) - len(there)
         if there:
             kept.append(replace(task, relevant=there))
@@ -81,8 +97,12 @@ def fit(tasks: Sequence[Task], ids: set[str]) -> tuple[list[Task], int, int]:
 def _named(name: str, records: Sequence[Record]) -> list[Task]:
     if name in _MADE:
         return _MADE[name](records)
+    return _of_file(name)
+
+
+def _of_file(name: str) -> list[Task]:
     path = Path(name).expanduser()
     if not path.is_file():
-        known = ", ".join(_MADE)
+        known = ", ".join((*_MADE, JUDGED))
         raise CorpusError(f"data.tasks: {name!r} is neither {known} nor a query file")
     return read_query_file(path)

@@ -14,6 +14,7 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from actors.learner.worker import LearnerWorker
 from actors.rollout.types import Sampling
 from actors.rollout.worker import RolloutWorker
+from actors.search.index import Manifest
 from actors.search.worker import SearchWorker
 from cluster.fleet import Fleet
 from cluster.preflight import (
@@ -29,8 +30,10 @@ from cluster.preflight import (
 )
 from configs.schema import RewriterConfig
 from pipelines.deepretrieval.collect import Collector
+from pipelines.deepretrieval.language import LANGUAGES
 from pipelines.deepretrieval.reward import Reward
 from pipelines.deepretrieval.rollout import Rollout
+from pipelines.search.fleet import FleetOptions, SearchFleet
 
 MEAN_GAP = {"float32": 1e-3, "bfloat16": 0.1}
 """Largest mean difference of log-probabilities between learner and engine, by engine dtype."""
@@ -55,7 +58,7 @@ class App:
 
     config: RewriterConfig
     rollout: Fleet
-    search: Fleet
+    search: Fleet | SearchFleet
     learner: Any
     collector: Collector
     weights: _Weights = field(default_factory=_Weights)
@@ -113,7 +116,8 @@ def app(config: RewriterConfig, model: str, index: Path, *, learning: bool = Tru
             name: PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=i)
             for i, name in enumerate(roles)
         }
-        search = stack.enter_context(_search_fleet(config, index, roles, places))
+        search = _search_fleet(config, index, roles, places)
+        stack.callback(search.shutdown)
         learner = None
         if learning:
             learner = _learner(config, model, roles, places)
@@ -133,8 +137,9 @@ def app(config: RewriterConfig, model: str, index: Path, *, learning: bool = Tru
                 config.reward.shape, config.reward.format_right, config.reward.format_wrong
             ),
             k=config.search.k,
-            order=config.search.order,
+            order=config.search.resolved_order,
             open_think=config.prompt.open_think,
+            syntax=LANGUAGES[config.search.engine].syntax,
         )
         yield App(config, rollout, search, learner, collector, weights)
 
@@ -188,11 +193,25 @@ def _search_fleet(
     index: Path,
     roles: dict[str, dict[str, float]],
     places: dict[str, Any],
-) -> Fleet:
+) -> Fleet | SearchFleet:
+    if config.search.engine == "pubmed" and len(Manifest.load(index).shards) > 1:
+        # Shards lie where there is room; together a replica of each takes one search worker's CPUs.
+        return SearchFleet(
+            index,
+            FleetOptions(
+                replicas=config.search.workers,
+                cpus=0,
+                max_restarts=config.cluster.max_restarts,
+                start_timeout_s=config.cluster.actor_start_timeout_s,
+                call_timeout_s=config.search.timeout_s,
+            ),
+        )
     actor = ray.remote(SearchWorker)
     return Fleet(
         "search",
-        lambda i: actor.options(**_placed(f"search-{i}", roles, places, 1)).remote(str(index)),
+        lambda i: actor.options(**_placed(f"search-{i}", roles, places, 1)).remote(
+            str(index), kind=config.search.engine
+        ),
         config.search.workers,
         max_restarts=config.cluster.max_restarts,
         start_timeout_s=config.cluster.actor_start_timeout_s,

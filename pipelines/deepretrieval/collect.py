@@ -41,6 +41,7 @@ class Collector:
     k: int
     order: str
     open_think: bool
+    syntax: str = "pubmed"
     timings: dict[str, float] = field(default_factory=dict)
 
     def collect(self, asked: Sequence[Ask], sampling: Sampling | None = None) -> list[Rollout]:
@@ -107,6 +108,7 @@ class Collector:
                     k=self.k,
                     date_to=by_key[key].task.date_to,
                     order=self.order,
+                    syntax=self.syntax,
                 )
             )
         return keys, self.search_fleet.submit("search", requests)

@@ -189,7 +189,13 @@ def query_row(
 ) -> Row:
     """The row of given queries, one a task, run and scored as a model's would be."""
     requests = [
-        SearchRequest(query, config.search.k, task.date_to, config.search.order)
+        SearchRequest(
+            query,
+            config.search.k,
+            task.date_to,
+            config.search.resolved_order,
+            syntax=LANGUAGES[config.search.engine].syntax,
+        )
         for task, query in zip(tasks, queries, strict=True)
     ]
     outcomes: list[SearchOutcome] = app.search.submit("search", requests).result()

@@ -10,16 +10,17 @@ class Language:
 
     name: str
     documents: str
+    syntax: str = "pubmed"  # what a search request calls it
     boolean: bool = True
     truncation: bool = False
 
 
 LANGUAGES = {
     "pubmed": Language("PubMed", "publications", truncation=True),
-    "trials": Language("ClinicalTrials.gov", "trials"),
-    "bm25": Language("keyword search", "documents", boolean=False),
-    "dense": Language("semantic search", "documents", boolean=False),
-    "hybrid": Language("semantic and keyword search", "documents", boolean=False),
+    "trials": Language("ClinicalTrials.gov", "trials", "essie"),
+    "bm25": Language("keyword search", "documents", "bag", boolean=False),
+    "dense": Language("semantic search", "documents", "bag", boolean=False),
+    "hybrid": Language("semantic and keyword search", "documents", "bag", boolean=False),
 }
 """By the name that `search.engine` gives."""
 PUBMED = LANGUAGES["pubmed"]

@@ -72,10 +72,10 @@ def write_report(
     split = environment.split
     text = (
         f"# {run.name}\n\n"
-        f"{environment.records:,} records, order `{config.search.order}`, first {config.search.k} "
-        f"hits; {len(split.train)} training tasks, {len(split.test)} held-out tasks "
-        f"({config.data.tasks}); {config.train.final_eval_samples} sampling seeds at temperature "
-        f"{config.train.eval_temperature:g}.\n\n{as_markdown(rows, config.search.k)}"
+        f"{environment.records:,} records, order `{config.search.resolved_order}`, first "
+        f"{config.search.k} hits; {len(split.train)} training tasks, {len(split.test)} held-out "
+        f"tasks ({config.data.tasks}); {config.train.final_eval_samples} sampling seeds at "
+        f"temperature {config.train.eval_temperature:g}.\n\n{as_markdown(rows, config.search.k)}"
     )
     path = run / "report.md"
     path.write_text(text, encoding="utf-8")

@@ -312,7 +312,7 @@ def _needed(index: Path | None) -> Path:
 def _corpus_index(corpus: str) -> Path:
     from actors.search.index import FIELDS
     from configs.schema import DataConfig
-    from pipelines.deepretrieval.environment import corpus_index
+    from pipelines.deepretrieval.corpora import corpus_index
 
     data = DataConfig(corpus=corpus, abstracts_only=False)
     return corpus_index(data, FIELDS, report=lambda text: errors.print(text, highlight=False))

@@ -83,12 +83,11 @@ class SearchFleet:
         shards = range(len(self.manifest.shards))
         if len(shards) == 1:
             actor = ray.remote(SearchWorker)
-            self.workers = [self._fleet("search", actor, lambda: (str(self.folder),))]
+            self.workers = [self._fleet("search", actor, str(self.folder))]
             return
         actor = ray.remote(ShardWorker)
         self.workers = [
-            self._fleet(f"shard-{shard}", actor, lambda shard=shard: (str(self.folder), shard))
-            for shard in shards
+            self._fleet(f"shard-{shard}", actor, str(self.folder), shard) for shard in shards
         ]
         described = [fleet.submit("describe").result() for fleet in self.workers]
         corpus = GatheredCorpus(
@@ -98,7 +97,7 @@ class SearchFleet:
         mesh = self.folder / MESH_FILE
         self._planner = ShardPlanner(corpus, self._ask, load_mesh(mesh) if mesh.is_file() else None)
 
-    def _fleet(self, name: str, actor: Any, arguments: Callable[[], tuple[Any, ...]]) -> Fleet:
+    def _fleet(self, name: str, actor: Any, *arguments: Any) -> Fleet:
         options = self.options
         return self._exit.enter_context(
             Fleet(
