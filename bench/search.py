@@ -28,8 +28,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from pipelines.data.synthetic import synthetic_records
-
 from actors.search.engine import PubMedEngine
 from actors.search.index import RecordIndex, build_index, open_index, pubmed_document
 from actors.search.pubmed.plan import Plan
@@ -40,6 +38,7 @@ from bench.peers.engines import Fts5, Lucene, Peer, Tantivy, Whoosh, columns_of
 from bench.peers.language import InexpressibleError
 from configs.schema import DataConfig
 from pipelines.data.load import load_records
+from pipelines.data.synthetic import synthetic_records
 
 OURS = "SeekRay"
 WHOOSH_RECORDS = 30_000

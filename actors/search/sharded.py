@@ -1,6 +1,7 @@
 """All shards of an index in one process, as one engine."""
 
 from collections.abc import Sequence
+from threading import Lock
 
 from actors.search.engine import PubMedEngine, QueryPlan, merge
 from actors.search.index import RecordIndex
@@ -17,13 +18,15 @@ class ShardedEngine:
         self._engines = [PubMedEngine(shard, mesh) for shard in shards]
         stores = frozenset().union(*(shard.stores for shard in shards))
         corpus = GatheredCorpus(stores, total(shard.statistics() for shard in shards))
+        self._lock = Lock()  # a planner notes its open questions
         self._planner = ShardPlanner(
             corpus, lambda asked: combine(asked, [answer(asked, s) for s in self.shards]), mesh
         )
 
     def plan(self, request: SearchRequest) -> QueryPlan | QueryError:
         """The plan of one query, from what all shards know."""
-        return self._planner.plan([request])[0]
+        with self._lock:
+            return self._planner.plan([request])[0]
 
     def search(self, request: SearchRequest) -> SearchOutcome:
         """Run one query. ValueError means that the request, not the query, is wrong."""
@@ -31,11 +34,13 @@ class ShardedEngine:
 
     def search_many(self, requests: Sequence[SearchRequest]) -> list[SearchOutcome]:
         """The outcomes of `requests`, in their order."""
+        with self._lock:
+            plans = self._planner.plan(requests)
         return [
             plan
             if isinstance(plan, QueryError)
             else merge(plan, [engine.run(plan) for engine in self._engines])
-            for plan in self._planner.plan(requests)
+            for plan in plans
         ]
 
     def document_frequency(self, word: str) -> int:

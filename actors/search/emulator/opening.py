@@ -9,8 +9,8 @@ from actors.search.emulator.faults import read_faults
 from actors.search.emulator.library import EngineLibrary
 from actors.search.emulator.server import ServerConfig, serve
 from actors.search.engine import PubMedEngine
-from actors.search.index import open_index
-from actors.search.mesh import load_mesh
+from actors.search.engines import open_pubmed
+from actors.search.index import Manifest
 from actors.search.trials.api import TrialsService
 from actors.search.trials.build import open_trials_index
 
@@ -20,14 +20,15 @@ KINDS = ("pubmed", "trials")
 def pubmed_service(folder: Path | str, mesh: Path | str | None = None) -> EUtils:
     """E-utilities over the index at `folder`; `mesh` is NLM's descriptor XML, for explosion.
 
-    Raises what `open_index` and `load_mesh` raise, and ValueError for an index of several shards.
+    Raises what `open_index` and `load_mesh` raise.
     """
-    index = open_index(folder)
-    engine = PubMedEngine(index, load_mesh(mesh) if mesh is not None else None)
-    library = EngineLibrary(engine, index.record, index.size)
-    build = f"Build-{index.manifest.content_hash[:12]}"
-    description = f"PubMed bibliographic record, of {index.manifest.corpus}"
-    return EUtils(library, Database(index.size, build, description=description))
+    manifest = Manifest.load(Path(folder))
+    engine = open_pubmed(folder, mesh)
+    records = engine.index.record if isinstance(engine, PubMedEngine) else engine.record
+    library = EngineLibrary(engine, records, manifest.records)
+    build = f"Build-{manifest.content_hash[:12]}"
+    description = f"PubMed bibliographic record, of {manifest.corpus}"
+    return EUtils(library, Database(manifest.records, build, description=description))
 
 
 def trials_service(folder: Path | str, mesh: Path | str | None = None) -> TrialsService:

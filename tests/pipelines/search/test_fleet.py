@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from actors.search.engine import PubMedEngine
+from actors.search.engines import open_engine
 from actors.search.index import build_index, open_index
 from actors.search.types import (
     InfraFailure,
@@ -108,6 +109,17 @@ def test_three_shards_answer_as_one_index_does(folders, sharded):
     assert sum(r.total > 0 for r in expected if isinstance(r, SearchResult)) > 90
     for request, one, many in zip(asked, expected, sharded.search(asked), strict=True):
         assert one == many, request
+
+
+def test_shards_in_one_process_answer_as_one_index_does(folders):
+    one, many = open_engine(folders[0]), open_engine(folders[1])
+    asked = requests()
+    assert many.search_many(asked) == one.search_many(asked)
+    ids = [record.id for record in records()][::40]
+    assert many.fetch(ids) == one.fetch(ids)
+    assert many.document_frequency("heart") == one.document_frequency("heart") > 0
+    with pytest.raises(KeyError, match="no record 'x'"):
+        many.fetch(["x"])
 
 
 def test_replicas_of_one_shard_share_a_batch(folders):
