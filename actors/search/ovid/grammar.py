@@ -140,9 +140,9 @@ class _Grammar:
         """Apply the waiting operators of this group that bind at least so tightly."""
         if binding == 0 and not self.filled[-1]:
             while self.waiting and self.waiting[-1].kind == OPERATOR:
-                self.waiting.pop()
+                dropped = self.waiting.pop()
                 self.warn("operator without a term after it ignored")
-                self.filled[-1] = bool(self.operands)
+                self.filled[-1] = dropped.text != COMPLEMENT
         while self.waiting and self.waiting[-1].kind == OPERATOR:
             token = self.waiting[-1]
             if token.text == COMPLEMENT:
@@ -158,6 +158,7 @@ class _Grammar:
             right = self.operands.pop()
             left = self.operands.pop()
             implied = token.distance == -1
+            near = token.text == OR or (token.text == ADJ and not (implied and left.codes))
             self.operands.append(
                 Expression(
                     token.text,
@@ -165,7 +166,7 @@ class _Grammar:
                     operands=[left, right],
                     distance=None if implied else token.distance,
                     implied=implied,
-                    is_text=token.text in (ADJ, OR) and left.is_text and right.is_text,
+                    is_text=near and left.is_text and right.is_text,
                 )
             )
 

@@ -156,9 +156,7 @@ class Lowering:
         found, ignored = phrase(one)
         text = " ".join(token.text for token in one.tokens)
         if ignored:
-            self.warn(
-                f"wildcard ignored in {text}: it ends a word or stands within", "OutputMessage"
-            )
+            self.warn(f"wildcard ignored in {text}: {_PLACE}", "OutputMessage")
         if not found:
             return
         count = self._dated(text, one.position, codes)
