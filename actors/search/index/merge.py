@@ -154,7 +154,7 @@ def _survivors(parts: Sequence[Part]) -> tuple[np.ndarray, np.ndarray, np.ndarra
     if numbers is None:
         return _survivors_by_name(parts)
     documents, deletions = numbers
-    key = np.concatenate([*documents, *deletions])
+    key = np.concatenate([np.empty(0, np.uint64), *documents, *deletions])
     part, row, time = (
         np.concatenate([np.empty(0, np.uint32), *pieces])
         for pieces in (
