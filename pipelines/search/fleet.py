@@ -103,7 +103,7 @@ class SearchFleet:
             Fleet(
                 name,
                 lambda _: actor.options(num_cpus=options.cpus, scheduling_strategy="SPREAD").remote(
-                    *arguments()
+                    *arguments
                 ),
                 options.replicas,
                 max_restarts=options.max_restarts,
