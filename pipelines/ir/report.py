@@ -75,10 +75,10 @@ def write_summary(rows: Sequence[dict[str, Any]], folder: str | Path) -> Path:
 def table(rows: Sequence[dict[str, Any]], measures: Sequence[str]) -> Table:
     """The summary for a terminal."""
     made = Table(box=None, pad_edge=False, padding=(0, 1))
-    for name in ("set", "engine"):
-        made.add_column(name, no_wrap=True)
+    made.add_column("set", no_wrap=True)  # the one that is cut on a narrow terminal
+    made.add_column("engine", no_wrap=True, min_width=6)
     for name in ("queries", *measures):
-        made.add_column(name, justify="right", no_wrap=True)
+        made.add_column(name, justify="right", no_wrap=True, min_width=max(6, len(name)))
     for row in rows:
         values = [f"{row[name]:.4f}" for name in measures]
         made.add_row(row["set"], row["engine"], str(row["queries"]), *values)

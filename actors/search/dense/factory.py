@@ -113,8 +113,25 @@ def _pieces(dimension: int) -> int:
     return next(dimension // size for size in (4, 5, 6, 8, 7, 3, 2, 1) if dimension % size == 0)
 
 
-def everywhere(index: Any) -> Any | None:
-    """Search parameters that visit every cell of an IVF index; None for other kinds."""
+def reach(spec: IndexSpec, k: int) -> Any | None:
+    """Search parameters for `k` hits; None for the index's own.
+
+    FAISS ends the walk of an HNSW graph after efSearch hits, whatever k is.
+    """
+    if spec.kind != "hnsw":
+        return None
+    faiss_: Any = faiss  # its type stubs lack the class
+    return faiss_.SearchParametersHNSW(efSearch=max(spec.ef_search, k))
+
+
+def exhaustive(index: Any, vectors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """(scores, labels) over every vector, whatever cells or graph there are."""
+    faiss_: Any = faiss
     if isinstance(index, faiss.IndexIVF):
-        return faiss.SearchParametersIVF(nprobe=index.nlist)
-    return None
+        params = faiss_.SearchParametersIVF(nprobe=index.nlist)
+        scores, found = index.search(vectors, k, params=params)
+        return scores, found
+    graph = faiss_.downcast_index(index.index)
+    scores, rows = faiss_.downcast_index(graph.storage).search(vectors, k)
+    labels = faiss.vector_to_array(index.id_map)
+    return scores, np.where(rows >= 0, labels[rows], -1)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import faiss
 import numpy as np
 
-from actors.search.dense.factory import IndexSpec, build, everywhere
+from actors.search.dense.factory import IndexSpec, build, exhaustive, reach
 from actors.search.dense.failures import DenseError, RemovalError
 from actors.search.dense.gpu import MAX_K, GpuCopy
 from actors.search.dense.locks import SharedLock
@@ -138,7 +138,7 @@ class DenseIndex:
         scores, labels = self._nearest(vectors, wanted)
         short = np.flatnonzero(labels[:, -1] < 0)
         if len(short):  # FAISS pads: the probed cells, or the walk of the graph, held too few
-            scores[short], labels[short] = self._exhaustive(vectors[short], wanted)
+            scores[short], labels[short] = exhaustive(self._index, vectors[short], wanted)
         found = [self._order(*row, k) for row in zip(scores, labels, strict=True)]
         tied = np.flatnonzero(scores[:, -1] == scores[:, k - 1])
         if wanted < len(self) and len(tied):
@@ -149,19 +149,7 @@ class DenseIndex:
     def _nearest(self, vectors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         if self._copy is not None and k <= MAX_K:
             return self._copy.search(vectors, k)
-        params = None
-        if self.spec.kind == "hnsw":  # FAISS ends the walk after efSearch hits, whatever k is
-            params = faiss.SearchParametersHNSW(efSearch=max(self.spec.ef_search, k))
-        return self._index.search(vectors, k, params=params)
-
-    def _exhaustive(self, vectors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        params = everywhere(self._index)
-        if params is not None:
-            return self._index.search(vectors, k, params=params)
-        graph = faiss.downcast_index(self._index.index)
-        scores, rows = faiss.downcast_index(graph.storage).search(vectors, k)
-        labels = faiss.vector_to_array(self._index.id_map)
-        return scores, np.where(rows >= 0, labels[rows], -1)
+        return self._index.search(vectors, k, params=reach(self.spec, k))
 
     def _order(self, scores: np.ndarray, labels: np.ndarray, k: int) -> Hits:
         there = labels >= 0

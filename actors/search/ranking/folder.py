@@ -159,15 +159,16 @@ def _made(folder: Path, corpus: str, digest: str, analysis: Analysis) -> Passage
     if not (folder / MANIFEST).exists():
         return None
     there = read_passages_manifest(folder)
-    for what, theirs, ours in (
-        ("from corpus", (there.corpus, there.corpus_hash[:12]), (corpus, digest[:12])),
-        ("with analysis", there.analysis, analysis),
-    ):
-        if theirs != ours and (what != "from corpus" or theirs[1] != ours[1]):
-            raise PassagesMismatchError(
-                f"{folder} holds an index built {what} {theirs}, this one would be {what} {ours}: "
-                "choose another folder, or remove that one"
-            )
+    remedy = "choose another folder, or remove that one"
+    if there.corpus_hash != digest:
+        raise PassagesMismatchError(
+            f"{folder} holds an index of corpus {there.corpus!r} (hash {there.corpus_hash[:12]}), "
+            f"this is corpus {corpus!r} (hash {digest[:12]}): {remedy}"
+        )
+    if there.analysis != analysis:
+        raise PassagesMismatchError(
+            f"{folder} holds an index with {there.analysis}, wanted is {analysis}: {remedy}"
+        )
     return there
 
 
