@@ -51,6 +51,8 @@ def build_trials_index(
         for first in found:
             parts.append(scratch / f"{len(parts):05d}")
             write_part(parts[-1], SCHEMA, chain((first,), islice(found, _BATCHES_IN_PART - 1)))
+        if not parts:
+            raise ValueError(f"corpus {corpus!r} has no records: nothing to index")
         planned = plan(parts, SCHEMA, corpus)
         shard = write_shard(planned, 0, building)
         add_locations(building)

@@ -6,7 +6,7 @@ where each word carries its piece's number in front. Text is indexed as canonica
 (`compounds`) and names that the record itself equates (`equivalents`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -14,7 +14,7 @@ import orjson
 from actors.search.index.schema import Document, Schema
 from actors.search.trials.areas import AREAS
 from actors.search.trials.enums import ENUMS
-from actors.search.trials.fields import FIELDS, LEAVES, TEXT_TYPES, Field, walk
+from actors.search.trials.fields import FIELDS, LEAVES, TEXT_TYPES, Field, ancestors, walk
 from actors.search.trials.lexical import hyphenated, normal
 from actors.search.trials.quantities import read_age, read_date
 from actors.search.trials.study import Study, locations_of, study_id
@@ -98,13 +98,11 @@ def to_document(study: Study) -> Document:
     text: dict[str, list[str]] = {}
     days: dict[str, int] = {}
     numbers: dict[str, float] = {}
-    facts: list[str] = []
+    facts: dict[str, None] = {}
     compounds: set[tuple[str, str, str]] = set()
     for field, items in walk(study):
         piece = field.piece
-        facts.append(f"has {piece}")
-        if field.many:
-            facts.append(f"size {piece} {len(items)}")
+        facts |= _facts(field, items)
         if not field.type or field.type == "geo":
             continue
         if piece in DAYS:
@@ -128,7 +126,7 @@ def to_document(study: Study) -> Document:
         id=study_id(study),
         text=text,
         values={
-            FACTS: facts,
+            FACTS: list(facts),
             COMPOUNDS: [" ".join(compound) for compound in sorted(compounds)],
             EQUIVALENTS: sorted(set(_equivalents(study))),
         },
@@ -136,6 +134,15 @@ def to_document(study: Study) -> Document:
         numbers=numbers,
         stored=orjson.dumps(study),
     )
+
+
+def _facts(field: Field, items: Sequence[Any]) -> dict[str, None]:
+    """That a leaf, and so the structures around it, have values; how long a list is."""
+    found = dict.fromkeys([*ancestors(field), field.piece] if field.type else ())
+    facts = {f"has {piece}": None for piece in found}
+    if field.many:
+        facts[f"size {field.piece} {len(items)}"] = None
+    return facts
 
 
 def _equivalents(study: Study) -> Iterator[str]:
@@ -153,14 +160,12 @@ def location_documents(study: Study) -> Iterator[Document]:
     number = study_id(study)
     for place, location in enumerate(locations_of(study)):
         text: dict[str, list[str]] = {}
-        facts: list[str] = []
+        facts: dict[str, None] = {}
         wrapped: Any = {"contactsLocationsModule": {"locations": [location]}}
         for field, items in walk({"protocolSection": wrapped}):
             if len(field.path) < _LOCATION_PATH:
                 continue
-            facts.append(f"has {field.piece}")
-            if field.many:
-                facts.append(f"size {field.piece} {len(items)}")
+            facts |= _facts(field, items)
             if field.type and field.type != "geo":
                 words = canonical_values(field, items)
                 text[field.piece] = [" ".join(value) for value in words]
@@ -168,4 +173,4 @@ def location_documents(study: Study) -> Iterator[Document]:
         numbers = {}
         if "lat" in point and "lon" in point:
             numbers = {"latitude": float(point["lat"]), "longitude": float(point["lon"])}
-        yield Document(f"{number} {place:05d}", text, {FACTS: facts}, {}, numbers)
+        yield Document(f"{number} {place:05d}", text, {FACTS: list(facts)}, {}, numbers)

@@ -92,6 +92,13 @@ BY_PATH = MappingProxyType({field.dotted: field for field in FIELDS.values()})
 LEAVES = tuple(field for field in FIELDS.values() if field.type)
 """Fields that hold values, in the record's order."""
 
+_ANCESTORS = {
+    field.piece: tuple(
+        BY_PATH[".".join(field.path[:depth])].piece for depth in range(1, len(field.path))
+    )
+    for field in FIELDS.values()
+}
+
 ROOTS = tuple(field.piece for field in FIELDS.values() if len(field.path) == 1)
 """The sections of a record."""
 
@@ -99,6 +106,11 @@ ROOTS = tuple(field.piece for field in FIELDS.values() if len(field.path) == 1)
 def find_field(name: str) -> Field | None:
     """The field with this piece name or dotted path."""
     return FIELDS.get(name) or BY_PATH.get(name)
+
+
+def ancestors(field: Field) -> tuple[str, ...]:
+    """The pieces of the structures around `field`, outermost first."""
+    return _ANCESTORS[field.piece]
 
 
 def values(record: Any, path: tuple[str, ...]) -> list[Any]:
@@ -129,7 +141,7 @@ def walk(record: Any) -> Iterator[tuple[Field, list[Any]]]:
         piece, parent = stack.pop()
         field = FIELDS[piece]
         value = parent.get(field.name) if isinstance(parent, dict) else None
-        if value is None or value == "":
+        if value is None or value in ("", [], {}):
             continue
         items = value if isinstance(value, list) else [value]
         gathered.setdefault(piece, []).extend(items)

@@ -132,8 +132,6 @@ class Matcher:
 
     def find(self, sought: Sought) -> BitMap:
         """The documents of a leaf."""
-        if not sought.parts:
-            return BitMap()
         key = ("find", sought.area.name, *sought[1:])
         return self._kept(key, lambda: self._find(sought))
 
@@ -144,6 +142,8 @@ class Matcher:
 
     def _find(self, sought: Sought) -> BitMap:
         area, (before, after) = sought.area, sought.edges
+        if not sought.parts:
+            return BitMap()
         found = BitMap(self.phrase(area, before + sought.words + after))
         if (named := sought.named) is not None:
             for other in self.synonyms.of(sought.words):
@@ -159,6 +159,8 @@ class Matcher:
         area, (before, after) = sought.area, sought.edges
         relevance = self._relevance(area, sought.words)
         score = np.zeros(self.lookup.size, dtype=np.float32)
+        if not sought.parts:
+            return Hits(np.empty(0, dtype=np.uint32), score[:0])
         if sought.loose:
             if sought.expansion == "Lossy":
                 some = BitMap.union(*(self.concept(area, part) for part in sought.parts))

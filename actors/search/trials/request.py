@@ -53,9 +53,9 @@ AGGREGATIONS: Mapping[str, Mapping[str, str]] = {
         "older": "AREA[StdAge]OLDER_ADULT",
     },
     "sex": {
-        "f": "AREA[Sex](FEMALE OR ALL)",
-        "m": "AREA[Sex](MALE OR ALL)",
-        "all": "AREA[Sex]ALL",
+        "f": r"AREA[Sex](FEMALE OR \ALL)",
+        "m": r"AREA[Sex](MALE OR \ALL)",
+        "all": r"AREA[Sex]\ALL",
     },
     "healthy": {"y": "AREA[HealthyVolunteers]true", "n": "AREA[HealthyVolunteers]false"},
     "phase": {"0": "AREA[Phase]EARLY_PHASE1", "na": "AREA[Phase]NA"}
