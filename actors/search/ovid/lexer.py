@@ -20,7 +20,7 @@ MAX_HEADING = 200
 MAX_LINE_NUMBER_DIGITS = 6
 
 _CODE = "(?:" + "|".join(sorted(CODES)) + ")"
-_LIST = rf"{_CODE}(?:\s*[,;]\s*{_CODE}|\s*\.\s*(?:ti|ab|kf|kw|tw)(?=[\s.]))*(?![\w*$?#])"
+_LIST = rf"{_CODE}(?:\s*[,;]\s*{_CODE}|\s*\.\s*(?:ti|ab|kf|kw|tw)(?=[\s.]|$))*(?![\w*$?#])"
 _FIELD = re.compile(rf"\s*\.\s*(?P<codes>{_LIST})\s*(?:\.(?!\d))?", re.IGNORECASE)
 _NAMED = "(?:mesh|ti|ab|tw|kw)"
 _LOOSE_FIELD = re.compile(

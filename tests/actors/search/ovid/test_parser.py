@@ -72,6 +72,9 @@ def leaf(node):
         ("x.ti,ab,kf.", "x:tak"),
         ("asthma. ti, ab.", "asthma:ta"),
         ("asthma.ti. ab .", "asthma:ta"),
+        ("asthma.ti.ab", "asthma:ta"),
+        ('exp "clinical trial [publication type]"/',
+         "exp clinical trial publication type:Terms"),
         ("asthma.ti,sh.", "(asthma:t OR asthma:Terms)"),
         # truncation and wildcards
         ("wheez$.ti. or wheez*.ti. or wheez:.ti.", "((wheez*:t OR wheez*:t) OR wheez*:t)"),
