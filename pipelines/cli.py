@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from pipelines.index_cli import index_app
 from pipelines.ir_cli import evaluate_ir
 from pipelines.plain_errors import errors, plain_errors
 from pipelines.search.command import app as search_app
@@ -25,6 +26,7 @@ data_app = typer.Typer(no_args_is_help=True, help="Fetch and list sample data an
 train_app = typer.Typer(no_args_is_help=True, help="Train a method.")
 evaluate_app = typer.Typer(no_args_is_help=True, help="Evaluate a trained method.")
 app.add_typer(data_app, name="data")
+app.add_typer(index_app, name="index")
 app.add_typer(search_app, name="search")
 app.add_typer(train_app, name="train")
 app.add_typer(evaluate_app, name="evaluate")
