@@ -40,7 +40,7 @@ def scopes(expression: Expression, area: str) -> list[Scope]:
         found.append(scope)
         match node:
             case And() | Or():
-                todo.extend([scope] * node.count)
+                todo.extend([scope] * node.arity)
             case Not():
                 todo.append(scope._replace(positive=not scope.positive))
             case Context():

@@ -124,7 +124,7 @@ def _read(table: str) -> dict[str, dict[str, str]]:
                 pairs.append(part.split("=", 1))
             else:  # a legacy name with a semicolon of its own
                 pairs[-1][1] += "; " + part
-        enums[name] = dict(pairs)  # type: ignore[arg-type]
+        enums[name] = dict(pairs)
     return enums
 
 

@@ -70,16 +70,16 @@ class Context(NamedTuple):
 
 
 class And(NamedTuple):
-    """All of the `count` operands."""
+    """All of the `arity` operands."""
 
-    count: int
+    arity: int
     name: str = "AND"
 
 
 class Or(NamedTuple):
-    """Any of the `count` operands."""
+    """Any of the `arity` operands."""
 
-    count: int
+    arity: int
     name: str = "OR"
 
 
@@ -154,7 +154,7 @@ def to_text(expression: Expression) -> str:
             brackets = item > level
             if brackets:
                 todo.append("(")
-            for place in range(node.count):
+            for place in range(node.arity):
                 if place:
                     todo.append(f" {node.name} ")
                 todo.append(level + 1)

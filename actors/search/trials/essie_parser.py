@@ -153,7 +153,6 @@ class _Group:
 
     start: int
     unary: list[tuple[Unary, int]] = field(default_factory=list)  # still without an operand
-    outer: list[tuple[Unary, int]] = field(default_factory=list)  # before the parenthesis
     conjuncts: int = 0  # of the AND expression that is being read
     disjuncts: int = 0
     wants: bool = True  # an operand must follow
@@ -188,9 +187,10 @@ class _Parser:
     def disjunct(self) -> None:
         """The AND expression before an OR, or before the end, is complete."""
         group = self.groups[-1]
-        spread = group.conjuncts == 1 and isinstance(self.nodes[-1], Or)
-        if spread:  # `(a OR b) OR c` is one list
-            group.disjuncts += self.nodes.pop().count  # type: ignore[union-attr]
+        last = self.nodes[-1]
+        if group.conjuncts == 1 and isinstance(last, Or):  # `(a OR b) OR c` is one list
+            group.disjuncts += last.arity
+            self.nodes.pop()
             self.positions.pop()
             group.conjuncts = 0
         else:
@@ -212,7 +212,7 @@ class _Parser:
         if isinstance(last, And) and not group.unary:  # `(a AND b) AND c` is one list
             self.nodes.pop()
             self.positions.pop()
-            self.operand(last.count)
+            self.operand(last.arity)
         else:
             self.operand()
 

@@ -81,7 +81,7 @@ class Evaluator:
                 elif isinstance(node, Context):
                     self._context(node, scope, stack)
                 else:
-                    operands = [stack.pop() for _ in range(node.count)]
+                    operands = [stack.pop() for _ in range(node.arity)]
                     combine = BitMap.intersection if isinstance(node, And) else BitMap.union
                     stack.append(combine(*operands))
             except EssieError as error:

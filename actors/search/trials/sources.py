@@ -231,8 +231,8 @@ def _bounds(field: Field, node: Range) -> tuple[Any, Any]:
         return _ends(node, read_age, f"age field `{field.dotted}`")
     if field.type == "integer":
         return _ends(node, read_number, f"number field `{field.dotted}`")
-    low = "" if node.low == "MIN" else node.low.casefold()
-    return low, chr(0x10FFFF) if node.high == "MAX" else node.high.casefold()
+    least = "" if node.low == "MIN" else node.low.casefold()
+    return least, chr(0x10FFFF) if node.high == "MAX" else node.high.casefold()
 
 
 def _first(text: str) -> float | None:

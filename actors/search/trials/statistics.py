@@ -95,13 +95,14 @@ def field_values(counted: Tally, leaf: Field) -> dict[str, Any]:
     if kind == "DATE":
         texts = sorted(str(value) for value in counts)
         formats = sorted({_date_format(text) for text in texts})
-        ends = {"min": texts[0], "max": texts[-1]} if texts else {}
-        return out | ends | {"formats": formats}
+        if texts:
+            out |= {"min": texts[0], "max": texts[-1]}
+        return out | {"formats": formats}
     if kind == "INTEGER":
         if not found or not found.number:
             return out
-        ends = {"min": min(counts), "max": max(counts), "avg": found.total / found.number}
-        return out | ends
+        average = found.total / found.number
+        return out | {"min": min(counts), "max": max(counts), "avg": average}
     out["uniqueValuesCount"] = len(counts)
     if counts:
         out["topValues"] = _top(counts, TOP_VALUES, "value", str)

@@ -117,9 +117,9 @@ class Synonyms:
         for i, word in enumerate(words):
             for pair in sorted(self._split.get(word, ())):
                 found[words[:i] + pair + words[i + 1 :]] = None
-            pair = words[i : i + 2]
-            if len(pair) == 2 and pair in self._joined:
-                found[(*words[:i], self._joined[pair], *words[i + 2 :])] = None
+            joined = self._joined.get((word, words[i + 1])) if i + 1 < len(words) else None
+            if joined:
+                found[(*words[:i], joined, *words[i + 2 :])] = None
         return list(found)[:_VARIANTS]
 
 

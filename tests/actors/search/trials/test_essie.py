@@ -149,7 +149,7 @@ def joined(child, kind):
         for one in children:
             inner = one[-1] if isinstance(one[-1], kind) else None  # one list, as parsed
             nodes += one[:-1] if inner else one
-            count += inner.count if inner else 1
+            count += inner.arity if inner else 1
         return (*nodes, kind(count))
 
     return st.lists(child, min_size=2, max_size=4).map(join)
