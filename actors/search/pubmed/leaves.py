@@ -16,6 +16,9 @@ from actors.search.text import words
 MAX_EXPANSIONS = 600
 """Variations of a truncated word that are searched, in alphabetical order."""
 
+MAX_PHRASE = 1_000
+"""Words of a longer phrase are not looked up side by side: no value holds them."""
+
 _MAX_PATTERN = 50_000  # words that a pattern is tried on
 _MAX_OPTIONAL = 8  # each doubles the ways that a pattern can match
 _PATTERN = re.compile(r"[?#]|\*[0-9]|\*(?!$)")
@@ -68,7 +71,7 @@ class Leaves:
         """A word or phrase of a text field, truncated or a pattern as may be."""
         text = " ".join(piece)
         label = f'"{text}"[{found.label}]'
-        if not stores:
+        if not stores or len(piece) > MAX_PHRASE:
             return Leaf(label)
         if any(_PATTERN.search(word) for word in piece):
             return self._pattern(piece, label, stores, notes)
@@ -117,7 +120,7 @@ class Leaves:
         inside = " ".join(g[0] if len(g) == 1 else f"({' OR '.join(g)})" for g in node.groups)
         slop = "" if node.slop is None else f":~{node.slop}"
         label = f'"{inside}"[{node.field.label}{slop}]'
-        if not stores:
+        if not stores or len(node.groups) > MAX_PHRASE:
             return Leaf(label)
         groups = tuple(
             tuple(

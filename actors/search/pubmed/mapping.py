@@ -46,9 +46,19 @@ class Mapper:
     mesh: Mesh | None
     hidden: frozenset[str] = frozenset()  # columns that the request hides
     _begins: dict[tuple[str, str], bool] = field(default_factory=dict)
+    _meanings: dict[tuple[str, ...], tuple[Meaning, ...]] = field(default_factory=dict)
+    _stores: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def meanings(self, words: tuple[str, ...]) -> tuple[Meaning, ...]:
         """What `words` as a whole map to; empty when nothing."""
+        known = self._meanings.get(words)
+        if known is None:
+            if len(self._meanings) > _CACHED:
+                self._meanings.clear()
+            known = self._meanings[words] = self._find(words)
+        return known
+
+    def _find(self, words: tuple[str, ...]) -> tuple[Meaning, ...]:
         if len(words) == 1 and words[0] in STOP_WORDS:
             return ()
         value = " ".join(words)
@@ -78,8 +88,12 @@ class Mapper:
 
     def stores(self, found: Field) -> tuple[str, ...]:
         """The columns of `found` that exist and are not hidden."""
-        there = self.vocabulary.stores
-        return tuple(s for s in found.stores if s in there and s not in self.hidden)
+        known = self._stores.get(found.stores)
+        if known is None:
+            there = self.vocabulary.stores
+            known = tuple(s for s in found.stores if s in there and s not in self.hidden)
+            self._stores[found.stores] = known
+        return known
 
     def _subjects(self, value: str) -> Iterator[Meaning]:
         if self.holds(SUBHEADING, value):

@@ -25,6 +25,9 @@ from actors.search.pubmed.terms import MIN_TRUNCATED, STOP_WORDS, Piece
 from actors.search.pubmed.tree import Near as NearNode
 from actors.search.pubmed.tree import Operator, Term, Tree
 
+MAX_MAPPED = 2_000
+"""Untagged words in a row that are mapped; later ones are searched as they are."""
+
 _FACTS = ("facts_exact",)
 
 
@@ -149,10 +152,16 @@ class Reader:
 
     def _map(self, parts: tuple[Piece, ...], stores: tuple[str, ...], notes: Notes) -> list[Step]:
         """Longest known phrases first, from the left; what is left over word by word."""
-        operands: list[list[Step]] = []
-        i = 0
+        operands: dict[tuple[str, ...], list[Step]] = {}  # by their words: none counts twice
+        i, unmapped = 0, False
         while i < len(parts):
-            used, steps = self._longest(parts, i, stores, notes)
+            used = 0
+            steps: list[Step] = []
+            if i < MAX_MAPPED:
+                used, steps = self._longest(parts, i, stores, notes)
+            elif not unmapped:
+                unmapped = True
+                notes.warn("OutputMessage", f"words after the first {MAX_MAPPED} are not mapped")
             if not used:
                 used = 1
                 piece = parts[i]
@@ -161,10 +170,11 @@ class Reader:
                 else:
                     steps = [self._known(piece, ALL, stores, notes)]
             if steps:
-                operands.append(steps)
+                name = tuple(word for piece in parts[i : i + used] for word in piece)
+                operands.setdefault(name, steps)
             i += used
         out: list[Step] = []
-        for number, steps in enumerate(operands):
+        for number, steps in enumerate(operands.values()):
             out += steps
             if number:
                 out.append(Operator.AND)
@@ -179,10 +189,12 @@ class Reader:
         for piece in parts[i : i + MAX_WORDS]:
             if piece[-1].endswith("*") or len(flat) + len(piece) > MAX_WORDS:
                 break
+            if flat and len(flat) < 2 and not self._mapper.may_begin(flat[0], piece[0]):
+                break
+            if len(piece) > 1 and not flat and not self._mapper.may_begin(piece[0], piece[1]):
+                break
             flat += piece
             ends.append(len(flat))
-        if len(flat) > 1 and not self._mapper.may_begin(flat[0], flat[1]):
-            ends = ends[:1] if ends[0] == 1 else []
         for count in range(len(ends), 0, -1):
             found = tuple(flat[: ends[count - 1]])
             if meanings := self._mapper.meanings(found):
