@@ -34,7 +34,7 @@ def save(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
         written = 0
         for (dtype, start, _), array in zip(table.values(), arrays.values(), strict=True):
             file.write(bytes(start - written))
-            file.write(memoryview(np.ascontiguousarray(array, dtype=dtype)).cast("B"))
+            file.write(np.ascontiguousarray(array, dtype=dtype).data.cast("B"))
             written = start + array.nbytes
 
 

@@ -134,7 +134,7 @@ class _Blocks:
             changes &= term != 0  # the empty value
         first_of = np.flatnonzero(changes)
         documents = owner[first_of] + np.uint32(document)
-        block = {}
+        block: dict[str, np.ndarray] = {}
         block["docs.counts"] = np.bincount(term[first_of], minlength=self._terms)
         block["docs"] = documents
         if self._text:

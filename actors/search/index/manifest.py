@@ -85,7 +85,9 @@ class Manifest:
 
 
 def _typed(values: dict[str, Any]) -> dict[str, Any]:
-    schema = {k: tuple(v) if isinstance(v, list) else v for k, v in values["schema"].items()}
+    schema: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in values["schema"].items()
+    }
     return {
         **values,
         "fields": tuple(values["fields"]),

@@ -81,7 +81,7 @@ def _needed(arrays: Sequence[np.ndarray]) -> list[tuple[int, np.ndarray]]:
             distinct.append([1, array])
     if len(distinct) == 1 or not _overlap([array for _, array in distinct]):
         return [(times, array) for times, array in distinct]
-    sizes = range(1, len(distinct) + 1)
+    sizes: Sequence[int] = range(1, len(distinct) + 1)
     if len(distinct) > _EXACT_GROUPS:
         sizes = (1, 2, len(distinct))
     return [

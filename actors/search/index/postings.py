@@ -9,7 +9,7 @@ from pyroaring import BitMap
 def bitmap(numbers: np.ndarray) -> BitMap:
     """The set of `numbers` (uint32, best ascending)."""
     values = array("I")
-    values.frombytes(memoryview(np.ascontiguousarray(numbers, dtype=np.uint32)).cast("B"))
+    values.frombytes(np.ascontiguousarray(numbers, dtype=np.uint32).tobytes())
     return BitMap(values)
 
 
@@ -55,7 +55,7 @@ class Postings:
         self._starts = arrays[f"{prefix}.starts"]
         self._rare = arrays[f"{prefix}.rare"]
         self._frequent = arrays[f"{prefix}.frequent"].astype(np.int64)
-        self._bitmaps = memoryview(arrays[f"{prefix}.bitmaps"])
+        self._bitmaps = arrays[f"{prefix}.bitmaps"].data
         self._bitmap_starts = arrays[f"{prefix}.bitmap_starts"]
 
     def union(self, first: int, last: int) -> BitMap:
@@ -71,4 +71,4 @@ class Postings:
 
     def _bitmap(self, number: int) -> BitMap:
         start, end = self._bitmap_starts[number : number + 2].tolist()
-        return BitMap.deserialize(self._bitmaps[start:end])
+        return BitMap.deserialize(bytes(self._bitmaps[start:end]))

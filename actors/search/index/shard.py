@@ -67,7 +67,9 @@ class ShardIndex:
         found: list[list[bytes]] = []
         for name in stores:
             column = self._columns.get(name)
-            for first, last in column.ranges(prefix + "*") if column else ():
+            if column is None:
+                continue
+            for first, last in column.ranges(prefix + "*"):
                 found.append(column.terms.slice(first, min(last, first + limit + 1)))
         merged = (term for term, _ in groupby(heapq.merge(*found)) if term)
         return [term.decode() for term in islice(merged, limit)]
@@ -189,10 +191,9 @@ class ShardIndex:
     def _cached(self, key: object, compute: Callable[[], BitMap]) -> BitMap:
         def computed() -> tuple[BitMap, int]:
             bits = compute()
-            sizes = bits.get_statistics()
-            return bits, sum(
-                sizes[f"n_bytes_{kind}_containers"] for kind in ("array", "bitset", "run")
-            )
+            held = bits.get_statistics()
+            size = held["n_bytes_array_containers"] + held["n_bytes_bitset_containers"]
+            return bits, size + held["n_bytes_run_containers"]
 
         return self._cache.get(key, computed)
 
@@ -262,7 +263,7 @@ class Ids(Sequence[str]):
     """Ids by ordinal, on disk."""
 
     def __init__(self, arrays: dict[str, np.ndarray]) -> None:
-        self._blob = memoryview(arrays["ids"])
+        self._blob = arrays["ids"].data
         self._starts = arrays["ids.starts"]
 
     def __len__(self) -> int:

@@ -28,7 +28,7 @@ class Terms:
     """Terms by rank. Only the first term of every 64 is held in memory."""
 
     def __init__(self, arrays: dict[str, np.ndarray], prefix: str = "terms") -> None:
-        self._blob = memoryview(arrays[f"{prefix}.blob"])
+        self._blob = arrays[f"{prefix}.blob"].data
         self._starts = arrays[f"{prefix}.starts"].tolist()
         self._count = int(arrays[f"{prefix}.count"][0])
         self._heads = [self._head(number) for number in range(len(self._starts) - 1)]

@@ -8,10 +8,10 @@ column by column, in numpy.
 import hashlib
 import json
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,10 +26,10 @@ _PROSE = 48
 _VALUE, _DOCUMENT = 0, 1  # numbers of the marks in streams of words
 
 
-class _Numbers(dict[Hashable, int]):
+class _Numbers(dict[Any, int]):
     """Numbers by first appearance."""
 
-    def __missing__(self, key: Hashable) -> int:
+    def __missing__(self, key: Any) -> int:
         self[key] = number = len(self)
         return number
 
@@ -143,15 +143,15 @@ class PartWriter:
             (b for name in self._schema.text for b in self._columns[name]), len(self._values)
         )
         values = list(self._values)
-        stream = self._split([[values[i]] for i in used.tolist()])  # type: ignore[list-item]
+        stream = self._split([[values[i]] for i in used.tolist()])
         of_values = _Ragged.of(stream, used, len(values))
         del self._words[DOCUMENT]
         self._words[b""] = self._words.pop(VALUE)
-        ordered = sorted(self._words)  # type: ignore[type-var]
+        ordered = sorted(self._words)
         ranks = np.zeros(len(ordered) + 1, np.uint32)  # a document's mark takes the rank of ""
         ranks[[self._words[word] for word in ordered]] = np.arange(len(ordered), dtype=np.uint32)
         self._words.clear()
-        return ordered, ranks, of_values  # type: ignore[return-value]
+        return ordered, ranks, of_values
 
     def _value_columns(
         self, columns: Sequence[str], rule: Callable[[Sequence[str]], list[bytes]]
@@ -160,7 +160,7 @@ class PartWriter:
         batches = {name: self._columns.pop(name) for name in columns}
         used = _used(chain.from_iterable(batches.values()), len(self._values))
         values = list(self._values)
-        written = rule([values[i] for i in used.tolist()])  # type: ignore[misc]
+        written = rule([values[i] for i in used.tolist()])
         ordered = sorted({b"", *written})
         rank = dict(zip(ordered, range(len(ordered)), strict=True))
         ranks = np.zeros(len(values), np.uint32)

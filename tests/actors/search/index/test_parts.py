@@ -146,9 +146,10 @@ def test_shards_together_are_the_one_index(tmp_path, count):
     for atom in ATOMS:
         expected = whole.first(whole.find(atom), 1000)
         assert expected
-        hits = [
-            hit for s in shards for hit in zip(s.keys(s.find(atom)), s.first(s.find(atom), 1000))
-        ]
+        found = [(shard, shard.find(atom)) for shard in shards]
+        keys = [key for shard, bits in found for key in shard.keys(bits)]
+        ids = [id_ for shard, bits in found for id_ in shard.first(bits, 1000)]
+        hits = zip(keys, ids, strict=True)
         assert [id_ for _, id_ in sorted(hits, reverse=True)] == expected
         sums = np.sum([shard.frequencies(atom) for shard in shards], axis=0)
         assert tuple(sums) == whole.frequencies(atom)
