@@ -4,11 +4,11 @@ Source: the service's `/studies/search-areas` (API 2.0); `~` marks pieces withou
 joins the pieces of one part.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 
-from actors.search.trials.fields import FIELDS, Field
+from actors.search.trials.fields import FIELDS, TEXT_TYPES, Field
 
 _TABLE = """\
 BasicSearch|Other terms|term|NCTId~ 1; Acronym 1; BriefTitle .89; OfficialTitle .85; \
@@ -86,22 +86,32 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """One search area. `label` is the search form's; `param` X is served by `query.X`."""
+    """One search area. `label` is the search form's; `param` X is served by `query.X`.
+
+    `weights` are (piece, weight, with synonyms) of every piece; `kind` is the one type of all
+    pieces, None where they are text or of several types.
+    """
 
     name: str
     label: str
     param: str
     parts: tuple[Part, ...]
+    weights: tuple[tuple[str, float, bool], ...] = field(init=False, repr=False, compare=False)
+    kind: str | None = field(init=False, repr=False, compare=False)
 
-    @property
-    def weights(self) -> tuple[tuple[str, float, bool], ...]:
-        """(piece, weight, with synonyms) of every piece."""
-        return _weights(self.parts)
+    def __post_init__(self) -> None:
+        weights = tuple((p, part.weight, part.synonyms) for part in self.parts for p in part.pieces)
+        kinds = {FIELDS[piece].type for piece, _, _ in weights}
+        object.__setattr__(self, "weights", weights)
+        typed = len(kinds) == 1 and not kinds & TEXT_TYPES
+        object.__setattr__(self, "kind", kinds.pop() if typed else None)
 
-
-@cache
-def _weights(parts: tuple[Part, ...]) -> tuple[tuple[str, float, bool], ...]:
-    return tuple((piece, part.weight, part.synonyms) for part in parts for piece in part.pieces)
+    def with_synonyms(self) -> "Area | None":
+        """The part of the area where synonyms count, None if there is none."""
+        parts = tuple(part for part in self.parts if part.synonyms)
+        if len(parts) == len(self.parts):
+            return self
+        return Area(f"{self.name}~", "", "", parts) if parts else None
 
 
 def _read(table: str) -> dict[str, Area]:
@@ -132,9 +142,9 @@ _NO_SYNONYMS = frozenset(
 )
 
 
-def has_synonyms(field: Field) -> bool:
-    """True when searches in `field` may use synonyms."""
-    return field.type in ("text", "markup") and field.piece not in _NO_SYNONYMS
+def has_synonyms(leaf: Field) -> bool:
+    """True when searches in `leaf` may use synonyms."""
+    return leaf.type in TEXT_TYPES and leaf.piece not in _NO_SYNONYMS
 
 
 @cache
@@ -142,8 +152,8 @@ def find_area(name: str) -> Area | None:
     """The area called `name`; for a piece, all values in or below it with weight 1."""
     if name in AREAS:
         return AREAS[name]
-    field = FIELDS.get(name)
-    if field is None:
+    node = FIELDS.get(name)
+    if node is None:
         return None
-    parts = tuple(Part((p,), 1.0, has_synonyms(FIELDS[p])) for p in field.leaves)
+    parts = tuple(Part((p,), 1.0, has_synonyms(FIELDS[p])) for p in node.leaves)
     return Area(name, "", "", parts)

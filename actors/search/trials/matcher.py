@@ -57,11 +57,6 @@ class Sought(NamedTuple):
         return before, after
 
     @property
-    def named(self) -> Area | None:
-        """Where other names of the same count, None if nowhere."""
-        return None if self.expansion in ("None", "Term") else _with_synonyms(self.area)
-
-    @property
     def loose(self) -> bool:
         """True when the parts may stand apart."""
         free = self.expansion in ("Relaxation", "Lossy") and self.coverage == "Contains"
@@ -94,6 +89,7 @@ class Matcher:
         self._ordered = tuple(sorted(self._own))
         self._others = OTHER in filled
         self._cache = ByteCache(cache_bytes)
+        self._parts: dict[str, Area | None] = {}  # of areas by name, where synonyms count
 
     def atoms(self, area: Area, words: Words) -> list[Atom]:
         """`words` side by side in any piece of `area`; "" is the edge of a value."""
@@ -123,7 +119,7 @@ class Matcher:
 
     def concept(self, area: Area, words: Words) -> BitMap:
         """Where `words` or any other name of the same stand, synonyms only where they may count."""
-        named = _with_synonyms(area)
+        named = self._synonymous(area)
         found = self.phrase(area, words)
         if named is not None:
             for other in self.synonyms.of(words):
@@ -145,7 +141,7 @@ class Matcher:
         if not sought.parts:
             return BitMap()
         found = BitMap(self.phrase(area, before + sought.words + after))
-        if (named := sought.named) is not None:
+        if (named := self._named(sought)) is not None:
             for other in self.synonyms.of(sought.words):
                 found |= self.phrase(named, before + other + after)
         if sought.loose:
@@ -167,7 +163,7 @@ class Matcher:
                 _raise_to(score, some, relevance * LOSSY)
             apart = self._apart(area, sought.parts, sought.quoted)
             _raise_to(score, apart, relevance * RELAXED)
-        if (named := sought.named) is not None:
+        if (named := self._named(sought)) is not None:
             for other in self.synonyms.of(sought.words):
                 bits = self.phrase(named, before + other + after)
                 if bits:
@@ -220,6 +216,15 @@ class Matcher:
 
         return self._kept(("word", area.name, word), compute)
 
+    def _named(self, sought: Sought) -> Area | None:
+        """Where other names of the same count for a leaf, None if nowhere."""
+        return None if sought.expansion in ("None", "Term") else self._synonymous(sought.area)
+
+    def _synonymous(self, area: Area) -> Area | None:
+        if area.name not in self._parts:
+            self._parts[area.name] = area.with_synonyms()
+        return self._parts[area.name]
+
     def _where(self, word: str) -> dict[str, int]:
         """Piece -> number of documents, for pieces with columns of their own that hold `word`."""
 
@@ -240,14 +245,6 @@ class Matcher:
 
         kept: _T = self._cache.get(key, sized)
         return kept
-
-
-def _with_synonyms(area: Area) -> Area | None:
-    """The part of `area` where synonyms count, None if there is none."""
-    parts = tuple(part for part in area.parts if part.synonyms)
-    if not parts:
-        return None
-    return area if len(parts) == len(area.parts) else Area(area.name + "~", "", "", parts)
 
 
 def _raise_to(score: np.ndarray, bits: BitMap, to: np.ndarray) -> None:

@@ -2,7 +2,6 @@
 
 import math
 from datetime import date
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from actors.search.trials.documents import (
 from actors.search.trials.enums import ENUMS, enum_value
 from actors.search.trials.essie import Distance, EssieError, Missing, Node, Range, Term
 from actors.search.trials.exact import Exact
-from actors.search.trials.fields import FIELDS, TEXT_TYPES, Field, values
+from actors.search.trials.fields import FIELDS, Field, values
 from actors.search.trials.index import TrialsIndex
 from actors.search.trials.lexical import normal
 from actors.search.trials.quantities import (
@@ -79,7 +78,7 @@ class Sources:
 
         Raises EssieError for a value that the type does not have.
         """
-        kind = _kind(area.parts)
+        kind = area.kind
         if kind is None:
             return None
         fields = [FIELDS[piece] for piece, _, _ in area.weights]
@@ -192,13 +191,6 @@ class Sources:
             raise EssieError(f"no place on earth has latitude {latitude}, longitude {longitude}")
         near = distances(latitude, longitude, self.index.points) <= radius_km
         return bitmap(np.flatnonzero(near).astype(np.uint32))
-
-
-@cache
-def _kind(parts: tuple[Part, ...]) -> str | None:
-    """The one type of all pieces, None if they are of several or of text."""
-    kinds = {FIELDS[piece].type for part in parts for piece in part.pieces}
-    return kinds.pop() if len(kinds) == 1 and not kinds & TEXT_TYPES else None
 
 
 def normal_fact(fact: str) -> list[str]:
