@@ -36,7 +36,8 @@ def fold(text: str) -> str:
     """`text` in lower case without accents; `β` becomes `beta`, `ß` becomes `ss`."""
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    folded = unicodedata.normalize("NFKD", text).casefold()  # in this order: `℠` is an `SM`
+    decomposed = unicodedata.normalize("NFKD", folded)
     plain = "".join(c for c in decomposed if not unicodedata.combining(c))
     return plain.translate(_FOLD)
 
