@@ -60,10 +60,13 @@ class Postings:
 
     def union(self, first: int, last: int) -> BitMap:
         """The numbers of the terms of ranks `first` to `last` - 1."""
-        rare = self._rare[int(self._starts[first]) : int(self._starts[last])]
+        start, end = int(self._starts[first]), int(self._starts[last])
+        rare = self._rare[start:end]
+        if last - first == 1 and start < end:
+            return bitmap(rare)
         from_, to = np.searchsorted(self._frequent, (first, last)).tolist()
         if from_ == to:
-            return bitmap(rare if last - first == 1 else np.sort(rare))
+            return bitmap(np.sort(rare))
         found = [self._bitmap(number) for number in range(from_, to)]
         if len(rare):
             found.append(bitmap(np.sort(rare)))

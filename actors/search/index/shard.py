@@ -198,34 +198,28 @@ class ShardIndex:
         return self._cache.get(key, computed)
 
     def _find(self, atom: Atom) -> BitMap:
-        out = BitMap()
+        found = []
         for store in atom.stores:
             if store == ID:
-                out |= self.ordinals(atom.words if len(atom.words) == 1 else ())
+                found.append(self.ordinals(atom.words if len(atom.words) == 1 else ()))
                 continue
             column = self._columns.get(store)
-            if column is None:
-                continue
-            groups = _groups(column, atom)
-            if len(groups) == 1:
-                out |= column.holding(groups[0])
-            elif column.text:
-                at = column.occurrences(groups, atom.slop)
-                out |= bitmap(np.unique(column.documents_at(at)))
-        return out
+            if column is not None:
+                groups = _groups(column, atom)
+                if all(groups):
+                    found.append(_holding(column, groups, atom.slop))
+        return _union(found)
 
     def _near(self, near: Near) -> BitMap:
-        out = BitMap()
+        found = []
         for store in near.stores:
             column = self._columns.get(store)
             if column is None:
                 continue
             groups = [_merged([r for word in g for r in column.ranges(word)]) for g in near.groups]
-            if len(groups) == 1:
-                out |= column.holding(groups[0])
-            else:
-                out |= bitmap(np.unique(column.documents_at(column.occurrences(groups, near.slop))))
-        return out
+            if all(groups):
+                found.append(_holding(column, groups, near.slop))
+        return _union(found)
 
     def _times(self, atom: Atom) -> tuple[np.ndarray, np.ndarray | None]:
         """Documents of an atom of one store and how often each holds it; None: it is truncated."""
@@ -286,9 +280,25 @@ class Ids(Sequence[str]):
 
 def _groups(column: Column, atom: Atom) -> list[list[Range]]:
     last = len(atom.words) - 1
-    return [
-        column.ranges(word, atom.until if i == last else "") for i, word in enumerate(atom.words)
-    ]
+    out = []
+    for i, word in enumerate(atom.words):
+        out.append(column.ranges(word, atom.until if i == last else ""))
+        if not out[-1]:
+            break  # nothing holds it
+    return out
+
+
+def _holding(column: Column, groups: Sequence[Sequence[Range]], slop: int | None) -> BitMap:
+    """The documents of a column that hold one word, or a phrase or window of several."""
+    if len(groups) == 1:
+        return column.holding(groups[0])
+    return bitmap(np.unique(column.documents_at(column.occurrences(groups, slop))))
+
+
+def _union(found: Sequence[BitMap]) -> BitMap:
+    if len(found) == 1:
+        return found[0]
+    return BitMap.union(*found) if found else BitMap()
 
 
 def _merged(ranges: Iterable[Range]) -> list[Range]:

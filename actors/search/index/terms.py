@@ -52,7 +52,14 @@ class Terms:
 
     def prefixed(self, prefix: bytes, until: bytes = b"") -> tuple[int, int]:
         """The ranks (from, to) of the terms that start with `prefix`, none above `until`."""
-        first, last = self.lower_bound(prefix), self.lower_bound(prefix + b"\xff")
+        end = prefix + b"\xff"
+        number = max(bisect_right(self._heads, prefix) - 1, 0)
+        if number + 1 >= len(self._heads) or self._heads[number + 1] >= end:  # all in one block
+            terms = self._terms(number) if self._heads else []
+            skip = number * _BLOCK
+            first, last = skip + bisect_left(terms, prefix), skip + bisect_left(terms, end)
+        else:
+            first, last = self.lower_bound(prefix), self.lower_bound(end)
         if until:
             last = max(first, min(last, self.lower_bound(until + b"\x00")))
         return first, last
