@@ -30,6 +30,7 @@ from pathlib import Path
 
 from actors.search.engine import PubMedEngine
 from actors.search.index import RecordIndex, build_index, open_index, pubmed_document
+from actors.search.ovid import looks_like_ovid
 from actors.search.pubmed.plan import Plan
 from actors.search.pubmed.terms import STOP_WORDS
 from actors.search.text import words
@@ -86,8 +87,10 @@ def read_queries(path: Path) -> list[tuple[str, str]]:
     out = []
     for line in path.read_text(encoding="utf-8").splitlines():
         values = json.loads(line)
-        syntax = "ovid" if "ovid" in values.get("syntax", "") else "pubmed"
-        out.append((values["query"], syntax))
+        query, syntax = values["query"], values.get("syntax", "")
+        if syntax not in ("pubmed", "ovid"):
+            syntax = "ovid" if looks_like_ovid(query) else "pubmed"
+        out.append((query, syntax))
     return out
 
 

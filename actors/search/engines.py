@@ -60,7 +60,7 @@ def open_pubmed(
     `mesh` is NLM's descriptor XML; without it the vocabulary that the index was built with counts.
     """
     from actors.search.engine import PubMedEngine
-    from actors.search.index import Manifest, open_index
+    from actors.search.index import IndexMismatchError, Manifest, open_index
     from actors.search.mesh import load_mesh
 
     folder = Path(folder)
@@ -68,7 +68,12 @@ def open_pubmed(
     if mesh is None and kept.is_file():
         mesh = kept
     vocabulary = None if mesh is None else load_mesh(mesh)
-    shards = len(Manifest.load(folder).shards)
+    manifest = Manifest.load(folder)
+    if manifest.schema.name != "pubmed":
+        raise IndexMismatchError(
+            f"index {folder} holds {manifest.schema.name}, wanted are records of PubMed"
+        )
+    shards = len(manifest.shards)
     if shards == 1:
         return PubMedEngine(open_index(folder), vocabulary)
     from actors.search.sharded import ShardedEngine

@@ -28,18 +28,26 @@ def train(*overrides: str) -> Any:
 
 
 def test_help_teaches_by_example() -> None:
-    for command in (["search"], ["train", "rewriter"], ["evaluate", "rewriter"], ["data", "fetch"]):
+    for command in (
+        ["search", "pubmed"],
+        ["search", "trials"],
+        ["search", "passages"],
+        ["emulate"],
+        ["train", "rewriter"],
+        ["evaluate", "rewriter"],
+        ["data", "fetch"],
+    ):
         shown = run(*command, "--help")
         assert shown.exit_code == 0
         assert f"seekray {' '.join(command)} " in shown.output
 
 
 def test_help_shows_field_tags() -> None:
-    assert "hypertension[mh] AND 1978[dp]" in run("search", "--help").output
+    assert "hypertension[mh] AND 1978[dp]" in run("search", "pubmed", "--help").output
 
 
 def test_search_prints_hits_newest_first_and_how_the_query_was_read(tiny_corpus: Path) -> None:
-    shown = run("search", "gout aspirin", "--corpus", str(tiny_corpus), "--json")
+    shown = run("search", "pubmed", "gout aspirin", "--corpus", str(tiny_corpus), "--json")
     assert shown.exit_code == 0, shown.output
     found = json.loads(shown.stdout)
     # Gout with aspirin are 1001 to 1004 (all fields are searched, MeSH headings too); their months
@@ -50,17 +58,19 @@ def test_search_prints_hits_newest_first_and_how_the_query_was_read(tiny_corpus:
 
 
 def test_search_uses_its_index_again(tiny_corpus: Path) -> None:
-    first = run("search", "gout", "--corpus", str(tiny_corpus))
-    again = run("search", "gout", "--corpus", str(tiny_corpus))
+    first = run("search", "pubmed", "gout", "--corpus", str(tiny_corpus))
+    again = run("search", "pubmed", "gout", "--corpus", str(tiny_corpus))
     assert "indexing 42 records" in first.stderr
     assert "indexing" not in again.stderr
     assert first.stdout == again.stdout
 
 
 def test_a_query_that_cannot_be_read_says_where(tiny_corpus: Path) -> None:
-    shown = run("search", "[pdat]", "--corpus", str(tiny_corpus))
+    shown = run("search", "pubmed", "[pdat]", "--corpus", str(tiny_corpus))
     assert shown.exit_code == 2
-    assert "at character" in shown.stderr
+    *_, text, caret = shown.stderr.rstrip().splitlines()
+    assert text.strip() == "[pdat]"
+    assert caret.rstrip().endswith("^")
 
 
 def test_config_faults_come_all_at_once() -> None:
