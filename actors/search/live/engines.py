@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from actors.search.live.errors import QueryRefusedError, ServiceError
 from actors.search.live.eutils import MAX_IDS, EutilsClient
 from actors.search.live.history import expand_history
+from actors.search.live.trial_query import read_trial_query
 from actors.search.live.trials_v2 import MAX_PAGE, TrialsClient, nct_id, title_and_summary
 from actors.search.types import (
     InfraFailure,
@@ -24,6 +25,12 @@ B = TypeVar("B")
 FIRST_DAY = date(1800, 1, 1)
 BLANK = "Empty term and query_key - nothing todo"
 ID_CHUNK = 100  # ids in one filter.ids: the query string stays short
+DATE_AREA = "StudyFirstPostDate"  # of trials: what `date_to` bounds and "recent" sorts by
+_TRIAL_SORTS = {
+    "relevance": ("@relevance",),
+    "recent": (f"{DATE_AREA}:desc",),
+    "updated": ("LastUpdatePostDate:desc",),
+}
 _RELATIVE = re.compile(r'"?last \d+ (day|month|year)s?"?\s*\[', re.IGNORECASE)
 
 
@@ -91,8 +98,8 @@ class LivePubMedEngine:
 class LiveTrialsEngine:
     """ClinicalTrials.gov over API v2; options are those of `TrialsClient`.
 
-    `area` is the query parameter that the query goes to, `date_area` the date that `date_to`
-    bounds, `recent` the sort of `order="recent"`.
+    A query is an Essie expression for the query parameter `area`, or a JSON object of parameters.
+    `filters` go with every query that does not name them itself.
     """
 
     def __init__(
@@ -100,37 +107,40 @@ class LiveTrialsEngine:
         base_url: str | None = None,
         *,
         area: str = "term",
-        date_area: str = "StudyFirstPostDate",
-        recent: str = "StudyFirstPostDate:desc",
         filters: Mapping[str, str] | None = None,
         **options: Any,
     ) -> None:
         self.client = TrialsClient(**_with_url(base_url, options))
-        self.area, self.date_area, self.recent = area, date_area, recent
+        self.area = area
         self.filters = dict(filters or {})
 
     def check(self, request: SearchRequest) -> None:
         """ValueError for a request that the service cannot serve."""
-        _check(request, ("essie",))
+        _check(request, ("essie",), tuple(_TRIAL_SORTS))
 
     def search(self, request: SearchRequest) -> SearchOutcome:
         """Run one Essie query. ValueError as in `check`."""
         self.check(request)
-        if not request.query.strip():
-            return QueryError("the query is blank", request.query, 0)
         if request.history:
             return QueryError("ClinicalTrials.gov has no search history", request.query)
-        filters = dict(self.filters)
-        if request.date_to is not None:
-            bound = f"AREA[{self.date_area}]RANGE[MIN,{request.date_to.isoformat()}]"
-            own = filters.get("advanced")
-            filters["advanced"] = f"({own}) AND {bound}" if own else bound
-        sort = (self.recent,) if request.order == "recent" else ("@relevance",)
-        query = {self.area: request.query}
         ids: list[str] = []
         total = 0
         try:
-            for page in self.client.pages(request.k, query, filters, fields=("NCTId",), sort=sort):
+            asked = read_trial_query(request.query, self.area)
+            filters = {**self.filters, **asked.filters}
+            if request.date_to is not None:
+                bound = f"AREA[{DATE_AREA}]RANGE[MIN,{request.date_to.isoformat()}]"
+                own = filters.get("advanced")
+                filters["advanced"] = f"({own}) AND {bound}" if own else bound
+            pages = self.client.pages(
+                request.k,
+                asked.query,
+                filters,
+                agg_filters=asked.agg_filters,
+                fields=("NCTId",),
+                sort=asked.sort or _TRIAL_SORTS[request.order],
+            )
+            for page in pages:
                 total = page.total if page.total is not None else total
                 ids += map(nct_id, page.studies)
         except QueryRefusedError as error:
@@ -179,9 +189,13 @@ def _with_url(base_url: str | None, options: dict[str, Any]) -> dict[str, Any]:
     return options if base_url is None else {"base_url": base_url, **options}
 
 
-def _check(request: SearchRequest, syntaxes: Sequence[str]) -> None:
-    if request.order not in ("recent", "relevance"):
-        raise ValueError(f"order {request.order!r} is neither 'recent' nor 'relevance'")
+def _check(
+    request: SearchRequest,
+    syntaxes: Sequence[str],
+    orders: Sequence[str] = ("recent", "relevance"),
+) -> None:
+    if request.order not in orders:
+        raise ValueError(f"order {request.order!r} is not one of {', '.join(orders)}")
     if request.k < 0:
         raise ValueError(f"k is {request.k}, below 0")
     if request.fields is not None:

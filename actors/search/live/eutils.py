@@ -18,17 +18,19 @@ from actors.search.live.eutils_answers import (
     PostAnswer,
     SearchAnswer,
     SummaryAnswer,
-    check_status,
     parse_articles,
     parse_info,
     parse_post,
     parse_search,
     parse_summary,
 )
+from actors.search.live.eutils_errors import check_status
 from actors.search.live.pacing import Pacer, shared_pacer
 from actors.search.live.retry import RetryPolicy
 from actors.search.live.secret import ApiKey
 from actors.search.live.service import Service
+from actors.search.pubmed_record import records_of
+from actors.search.types import Record
 
 EUTILS_URL = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
 STARTS_PER_S, STARTS_PER_S_WITH_KEY = 3, 10
@@ -221,6 +223,11 @@ class EutilsClient:
         """XML of `ids`, `size` records a body, in order; unknown ids are absent from it."""
         for chunk in _chunks(ids, size):
             yield self.efetch(chunk)
+
+    def records(self, ids: Sequence[str]) -> dict[str, Record]:
+        """The PubMed articles among `ids`, by id; books and unknown ids are absent."""
+        distinct = list(dict.fromkeys(ids))
+        return {one.id: one for body in self.efetch_chunks(distinct) for one in records_of(body)}
 
     def articles(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         """(title, abstract) of the PubMed records among `ids`; unknown ids are absent."""

@@ -12,7 +12,9 @@ from typing import Any
 from lxml import etree
 
 from actors.search.live.bodies import excerpt, is_markup, read_json, read_xml, text_of
-from actors.search.live.errors import QueryRefusedError, ServiceError, TransientError
+from actors.search.live.errors import TransientError
+from actors.search.live.eutils_errors import check_status, refuse
+from actors.search.pubmed_record import RecordError, record_of
 
 _WARNINGS = (  # place in JSON, place in XML, kind
     ("errorlist", "phrasesnotfound", "ErrorList/PhraseNotFound"),
@@ -20,37 +22,6 @@ _WARNINGS = (  # place in JSON, place in XML, kind
     ("warninglist", "phrasesignored", "WarningList/PhraseIgnored"),
     ("warninglist", "quotedphrasesnotfound", "WarningList/QuotedPhraseNotFound"),
     ("warninglist", "outputmessages", "WarningList/OutputMessage"),
-)
-_OF_THE_QUERY = ("empty term", "nothing todo", "blank", "too long", "syntax error", "invalid query")
-_OF_THE_MOMENT = (
-    "backend",
-    "exception",
-    "server",
-    "internal",
-    "unavailable",
-    "timeout",
-    "timed out",
-    "temporar",
-    "try again",
-    "connect",
-    "resolve",
-    "failed",
-    "database",
-    "memory",
-)
-_OF_THE_KEY = ("api key invalid", "api key not wellformed", "invalid api key", "unknown api key")
-_OF_THE_CALLER = (
-    "invalid db",
-    "cannot be larger than",
-    "out of acceptable range",
-    "can not retrieve dbinfo",
-    "neither query_key nor id",
-    "empty id list",
-    "id list is empty",
-    "unsupported",
-    "retmode",
-    "rettype",
-    "invalid uid",
 )
 
 
@@ -103,48 +74,6 @@ class DatabaseAnswer:
     updated: str = ""
     fields: tuple[tuple[str, str, str], ...] = ()
     links: tuple[str, ...] = ()
-
-
-def refuse(message: str, status: int = 200) -> Exception:
-    """The typed error that an error text of the service stands for.
-
-    A text that we do not know, sent as an answer (status 200), is tried again; the service that
-    says it time after time has read the query and means it.
-    """
-    text = " ".join(message.split())
-    lowered = text.lower()
-    if "rate limit" in lowered:
-        return TransientError(f"rate limit: {text}")
-    if any(known in lowered for known in _OF_THE_KEY):
-        return ServiceError(f"{text}: replace or unset NCBI_API_KEY")
-    if any(known in lowered for known in _OF_THE_QUERY):
-        return QueryRefusedError(text)
-    if any(known in lowered for known in _OF_THE_CALLER):
-        return ServiceError(text)
-    if 400 <= status < 500:
-        return ServiceError(f"HTTP {status}: {text}")
-    known = status != 200 or any(known in lowered for known in _OF_THE_MOMENT)
-    verdict = None if known else QueryRefusedError(text)
-    return TransientError(f"error of the service: {text}", verdict=verdict)
-
-
-def check_status(status: int, body: bytes) -> None:
-    """Raises what a body says that is not an answer, whatever its HTTP status."""
-    if status == 414:
-        raise QueryRefusedError("the query is too long for the service (HTTP 414)")
-    bare = body.lstrip()
-    if bare[:1] == b"{" and b'"error"' in bare[:300]:
-        answer = read_json(body)
-        if isinstance(answer, dict) and isinstance(answer.get("error"), str):
-            raise refuse(answer["error"], status)
-    if status == 200:
-        return
-    if bare[:1] == b"{":
-        answer = read_json(body)
-        for inner in answer.values() if isinstance(answer, dict) else ():
-            if isinstance(inner, dict) and (error := inner.get("ERROR") or inner.get("error")):
-                raise refuse(str(error), status)
-    raise refuse(excerpt(body) or "an empty body", status)
 
 
 def parse_search(status: int, body: bytes) -> SearchAnswer:
@@ -301,7 +230,7 @@ def _info_of_xml(root: etree._Element, body: bytes) -> DatabaseAnswer:
 
 
 def parse_articles(status: int, body: bytes) -> dict[str, tuple[str, str]]:
-    """(title, abstract) by PMID of an efetch answer; sections of an abstract joined by spaces.
+    """(title, abstract) by PMID of an efetch answer; as `record_of` reads them.
 
     Ids that PubMed does not know are simply absent.
     """
@@ -309,12 +238,12 @@ def parse_articles(status: int, body: bytes) -> dict[str, tuple[str, str]]:
     root = read_xml(body, "PubmedArticleSet", "eFetchResult")
     _raise_errors(root)
     found: dict[str, tuple[str, str]] = {}
-    for article in root.iterchildren("PubmedArticle"):
-        title = text_of(article.find("MedlineCitation/Article/ArticleTitle"))
-        found[text_of(article.find("MedlineCitation/PMID"))] = (
-            title or text_of(article.find("MedlineCitation/Article/VernacularTitle")),
-            _joined(article.iterfind("MedlineCitation/Article/Abstract/AbstractText")),
-        )
+    try:
+        for article in root.iterchildren("PubmedArticle"):
+            record = record_of(article)
+            found[record.id] = (record.title, record.abstract)
+    except RecordError as error:
+        raise TransientError(f"a malformed body: {error}") from None
     for book in root.iterchildren("PubmedBookArticle"):
         title = text_of(book.find("BookDocument/ArticleTitle"))
         found[text_of(book.find("BookDocument/PMID"))] = (

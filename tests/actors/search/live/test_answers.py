@@ -182,7 +182,7 @@ def test_articles_with_markup_sections_and_no_entities_fetched():
 <PubmedBookArticle><BookDocument><PMID>14</PMID><Book><BookTitle>Book</BookTitle></Book>
 </BookDocument></PubmedBookArticle></PubmedArticleSet>"""
     assert parse_articles(200, body) == {
-        "12": ("Uptake of H2O &f;in rats.", "One & two. Three."),
+        "12": ("Uptake of H2O in rats.", "One & two. Three."),
         "13": ("Ratten", ""),
         "14": ("Book", ""),
     }

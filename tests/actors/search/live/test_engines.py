@@ -250,6 +250,34 @@ def test_trials_over_pages(trials_server):
     assert refused == QueryError("Error parsing query in `query.term`: missing ']'", "AREA[")
 
 
+def test_a_trial_query_may_be_an_object_of_parameters(trials_server):
+    live = engine(trials_server, LiveTrialsEngine, filters={"overallStatus": "COMPLETED"})
+    query = (
+        '{"cond": "x + y", "query.term": "n5", "filter.advanced": "a OR b", '
+        '"sort": "EnrollmentCount"}'
+    )
+    day = date(2010, 2, 3)
+    assert live.search(SearchRequest(query, 2, day, syntax="essie")).total == 5
+    asked = trials_server.calls[0].parameters
+    assert asked["query.cond"] == "x + y"
+    assert asked["query.term"] == "n5"
+    assert asked["filter.overallStatus"] == "COMPLETED"
+    assert asked["filter.advanced"] == (
+        "(a OR b) AND AREA[StudyFirstPostDate]RANGE[MIN,2010-02-03]"
+    )
+    assert asked["sort"] == "EnrollmentCount"
+    for wrong, message in (
+        ('{"cond": ', "begins as JSON"),
+        ('{"phase": "1"}', "`phase` is unknown parameter"),
+        ('{"cond": [1]}', "is not text"),
+        ('{"cond": " "}', "blank"),
+    ):
+        outcome = live.search(SearchRequest(wrong, 2, syntax="essie"))
+        assert isinstance(outcome, QueryError)
+        assert message in outcome.message
+    assert len(trials_server.calls) == 1
+
+
 def test_pages_that_stop_short_are_a_failure_and_not_a_short_answer():
     body = {"studies": [], "totalCount": 5}
     with RealServer(lambda call: json_reply(body)).running() as server:
