@@ -229,7 +229,7 @@ def test_random_expressions(random_studies, random_evaluator):
     rng = random.Random(11)
     index = random_evaluator.index
     sizes = []
-    for _ in range(1500):
+    for _ in range(800):
         tree = random_tree(rng, 3)
         expression = Expression(tuple(postfix(tree)))
         bits = random_evaluator.run(expression, "TitleSearch").bits
@@ -241,4 +241,4 @@ def test_random_expressions(random_studies, random_evaluator):
         found = {index.ids[ordinal] for ordinal in bits}
         assert found == expected, f"{to_text(expression)}: {found ^ expected}"
         sizes.append(len(expected))
-    assert sum(0 < size < 60 for size in sizes) > 600  # neither nothing nor everything
+    assert sum(0 < size < 60 for size in sizes) > 300  # neither nothing nor everything

@@ -162,14 +162,14 @@ trees = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(trees)
 def test_printing_and_parsing_gives_the_tree_back(nodes):
     tree = Expression(nodes)
     assert parse(to_text(tree)) == tree
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(
     st.lists(
         st.one_of(
