@@ -8,21 +8,23 @@ Left out, because no field holds it: grants, investigators, other abstracts, com
 corrections other than citations.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from typing import Any
 
 from lxml import etree
 
 from actors.search.pubmed_dates import NO_DATE, Dated, read_date
+from actors.search.pubmed_elements import Known, child_text, text_of, texts_of
 from actors.search.types import MeshHeading, Record
 
 ROOTS = ("PubmedArticleSet", "MedlineCitationSet", "PubmedBookArticleSet")
 ARTICLES = ("PubmedArticle", "MedlineCitation")
 
-_headings: dict[tuple[Any, ...], MeshHeading] = {}
-_dates: dict[tuple[str, ...], Dated] = {}
-_CACHED = 200_000
+Values = dict[str, Any]
+"""Fields of a record by name; some that only `_finished` knows."""
+Readers = dict[str, Callable[[Any, Values], None]]
+"""By tag, what takes an element into the values."""
 
 
 class RecordError(ValueError):
@@ -56,206 +58,189 @@ def record_of(element: etree._Element) -> Record:
     An author that NLM marks as wrong (`ValidYN="N"`) is left out, affiliations and references come
     once each. Raises `RecordError` when it has no PMID.
     """
-    values: dict[str, Any] = {}
+    values: Values = {}
     if element.tag == "MedlineCitation":
         _citation(element, values)
     else:
         for part in element:
-            tag = part.tag
-            if tag == "MedlineCitation":
+            if part.tag == "MedlineCitation":
                 _citation(part, values)
-            elif tag == "PubmedData":
-                _pubmed_data(part, values)
+            elif part.tag == "PubmedData":
+                _read(part, _OF_PUBMED_DATA, values)
     if not values.get("id"):
         raise RecordError("an article has no PMID")
     return _finished(values)
 
 
-def _text(element: etree._Element) -> str:
-    """All text inside, nested markup such as <i> and <sup> as plain text, spaces made single."""
-    text = _inner(element) if len(element) else element.text
-    if not text:
-        return ""
-    if text.isascii() and "\n" not in text and "  " not in text and "\t" not in text:
-        return text.strip()
-    return " ".join(text.split())
+def _read(element: etree._Element, readers: Readers, values: Values) -> None:
+    """Let each child be read by the reader that `readers` name for its tag."""
+    for part in element:
+        reader = readers.get(part.tag)
+        if reader is not None:
+            reader(part, values)
 
 
-def _inner(element: etree._Element) -> str:
-    return etree.tostring(element, method="text", encoding="unicode", with_tail=False)
-
-
-def _texts(parent: etree._Element, tag: str) -> tuple[str, ...]:
-    return tuple([text for child in parent if child.tag == tag and (text := _text(child))])
-
-
-def _child(element: etree._Element, tag: str) -> str:
-    for child in element:
-        if child.tag == tag:
-            return _text(child)
-    return ""
-
-
-def _date(element: etree._Element) -> Dated:
-    """The date in a DateCompleted, PubMedPubDate or the like: numbers, in the DTD's order."""
-    numbers = tuple(_inner(element).split()[:3])
-    found = _dates.get(numbers)
-    if found is None:
-        if len(_dates) > _CACHED:
-            _dates.clear()
-        found = _dates[numbers] = read_date(element)
-    return found
-
-
-def _pub_date(element: etree._Element) -> Dated:
-    free_text = len(element) == 1 and element[0].tag == "MedlineDate"
-    return read_date(element) if free_text else _date(element)
+_DATES = Known(read_date)
 
 
 # --- MedlineCitation -----------------------------------------------------------------------------
 
 
-def _citation(citation: etree._Element, values: dict[str, Any]) -> None:
+def _citation(citation: etree._Element, values: Values) -> None:
     values["status"] = citation.get("Status", "")
-    for part in citation:
-        tag = part.tag
-        if tag == "PMID":
-            values["id"] = _text(part)
-        elif tag == "Article":
-            _article(part, values)
-        elif tag == "DateCompleted":
-            values["completed"] = _date(part)[0]
-        elif tag == "DateRevised":
-            values["revised"] = _date(part)[0]
-        elif tag == "MeshHeadingList":
-            values["mesh"] = tuple([_heading(child) for child in part])
-        elif tag == "MedlineJournalInfo":
-            _journal_info(part, values)
-        elif tag == "ChemicalList":
-            names = [_text(name) for each in part for name in each if name.tag == "NameOfSubstance"]
-            _add(values, "chemicals", names)
-        elif tag == "SupplMeshList":
-            _add(values, "chemicals", _texts(part, "SupplMeshName"))
-        elif tag == "KeywordList":
-            _add(values, "keywords", _texts(part, "Keyword"))
-        elif tag == "CommentsCorrectionsList":
-            cited = (each for each in part if each.get("RefType") == "Cites")
-            _add(values, "references", [_child(each, "PMID") for each in cited])
-        elif tag == "OtherID":
-            _add(values, "other_ids", [(part.get("Source", ""), _text(part))])
+    _read(citation, _OF_CITATION, values)
 
 
-def _add(values: dict[str, Any], name: str, items: Iterable[Any]) -> None:
+def _pmid(part: etree._Element, values: Values) -> None:
+    values["id"] = text_of(part)
+
+
+def _completed(part: etree._Element, values: Values) -> None:
+    values["completed"] = _DATES.get(part)[0]
+
+
+def _revised(part: etree._Element, values: Values) -> None:
+    values["revised"] = _DATES.get(part)[0]
+
+
+def _mesh(part: etree._Element, values: Values) -> None:
+    values["mesh"] = tuple(_HEADINGS.each(part, b"</MeshHeading>"))
+
+
+def _medline_journal(part: etree._Element, values: Values) -> None:
+    for name, value in _JOURNALS.get(part):
+        values.setdefault(name, value)
+
+
+def _chemicals(part: etree._Element, values: Values) -> None:
+    _add(values, "chemicals", _CHEMICALS.each(part, b"</Chemical>"))
+
+
+def _supplementary(part: etree._Element, values: Values) -> None:
+    _add(values, "chemicals", texts_of(part, "SupplMeshName"))
+
+
+def _keywords(part: etree._Element, values: Values) -> None:
+    _add(values, "keywords", texts_of(part, "Keyword"))
+
+
+def _corrections(part: etree._Element, values: Values) -> None:
+    cited = (each for each in part if each.get("RefType") == "Cites")
+    _add(values, "references", [child_text(each, "PMID") for each in cited])
+
+
+def _other_id(part: etree._Element, values: Values) -> None:
+    _add(values, "other_ids", [(part.get("Source", ""), text_of(part))])
+
+
+def _add(values: Values, name: str, items: Iterable[Any]) -> None:
     """Append the items that are not empty to a field of `values`."""
     values[name] = (*values.get(name, ()), *filter(None, items))
 
 
-def _journal_info(info: etree._Element, values: dict[str, Any]) -> None:
-    for part in info:
-        tag = part.tag
-        if tag == "Country":
-            values["country"] = _text(part)
-        elif tag == "MedlineTA":
-            values.setdefault("journal_abbreviation", _text(part))
-        elif tag == "NlmUniqueID":
-            values["journal_id"] = _text(part)
-        elif tag == "ISSNLinking":
-            values.setdefault("issn", _text(part))
+def _journal_info(info: etree._Element) -> list[tuple[str, str]]:
+    names = {
+        "Country": "country",
+        "MedlineTA": "journal_abbreviation",
+        "NlmUniqueID": "journal_id",
+        "ISSNLinking": "issn",
+    }
+    return [(names[part.tag], text_of(part)) for part in info if part.tag in names]
 
 
 def _heading(heading: etree._Element) -> MeshHeading:
-    parts: list[Any] = []
-    for part in heading:
-        parts.append(part.text)
-        parts += part.items()
-    key = tuple(parts)
-    found = _headings.get(key)
-    if found is None:
-        if len(_headings) > _CACHED:
-            _headings.clear()
-        found = _headings[key] = _new_heading(heading)
-    return found
-
-
-def _new_heading(heading: etree._Element) -> MeshHeading:
     descriptor, ui, major = "", "", False
     qualifiers: list[tuple[str, bool]] = []
     for part in heading:
         if part.tag == "DescriptorName":
-            descriptor, ui = _text(part), part.get("UI", "")
+            descriptor, ui = text_of(part), part.get("UI", "")
             major = part.get("MajorTopicYN") == "Y"
         elif part.tag == "QualifierName":
-            qualifiers.append((_text(part), part.get("MajorTopicYN") == "Y"))
+            qualifiers.append((text_of(part), part.get("MajorTopicYN") == "Y"))
     return MeshHeading(descriptor, ui, major, tuple(qualifiers))
+
+
+_JOURNALS = Known(_journal_info)
+_HEADINGS = Known(_heading)
+_CHEMICALS = Known(lambda chemical: child_text(chemical, "NameOfSubstance"))
 
 
 # --- Article -------------------------------------------------------------------------------------
 
 
-def _article(article: etree._Element, values: dict[str, Any]) -> None:
-    for part in article:
-        tag = part.tag
-        if tag == "ArticleTitle":
-            values["title"] = _text(part)
-        elif tag == "VernacularTitle":
-            values["title"] = values.get("title") or _text(part)
-        elif tag == "Abstract":
-            _abstract(part, values)
-        elif tag == "AuthorList":
-            _authors(part, values)
-        elif tag == "Journal":
-            _journal(part, values)
-        elif tag == "ELocationID":
-            if part.get("ValidYN") != "N":
-                _add(values, "locations", [(part.get("EIdType", ""), _text(part))])
-        elif tag == "Language":
-            _add(values, "languages", [_text(part)])
-        elif tag == "PublicationTypeList":
-            values["publication_types"] = _texts(part, "PublicationType")
-        elif tag == "Pagination":
-            values["pages"] = _pages(part)
-        elif tag == "ArticleDate":
-            values.setdefault("article_date", _date(part))
-        elif tag == "DataBankList":
-            for bank in part:
-                name = _child(bank, "DataBankName")
-                lists = (each for each in bank if each.tag == "AccessionNumberList")
-                numbers = [_text(number) for each in lists for number in each]
-                _add(values, "other_ids", [(name, number) for number in numbers if number])
-        elif tag == "Affiliation":
-            values["article_affiliation"] = _text(part)
+def _article(part: etree._Element, values: Values) -> None:
+    _read(part, _OF_ARTICLE, values)
 
 
-def _journal(journal: etree._Element, values: dict[str, Any]) -> None:
+def _title(part: etree._Element, values: Values) -> None:
+    values["title"] = text_of(part)
+
+
+def _vernacular_title(part: etree._Element, values: Values) -> None:
+    values["title"] = values.get("title") or text_of(part)
+
+
+def _issue(part: etree._Element, values: Values) -> None:
+    values.update(_ISSUES.get(part))
+
+
+def _location(part: etree._Element, values: Values) -> None:
+    if part.get("ValidYN") != "N":
+        _add(values, "locations", [(part.get("EIdType", ""), text_of(part))])
+
+
+def _language(part: etree._Element, values: Values) -> None:
+    values["languages"] = (*values.get("languages", ()), text_of(part))
+
+
+def _types(part: etree._Element, values: Values) -> None:
+    values["publication_types"] = _TYPES.get(part)
+
+
+def _article_date(part: etree._Element, values: Values) -> None:
+    values.setdefault("article_date", _DATES.get(part))
+
+
+def _affiliation(part: etree._Element, values: Values) -> None:
+    values["article_affiliation"] = text_of(part)
+
+
+def _data_banks(part: etree._Element, values: Values) -> None:
+    for bank in part:
+        name = child_text(bank, "DataBankName")
+        lists = (each for each in bank if each.tag == "AccessionNumberList")
+        numbers = [text_of(number) for each in lists for number in each]
+        _add(values, "other_ids", [(name, number) for number in numbers if number])
+
+
+def _journal(journal: etree._Element) -> dict[str, Any]:
+    values: dict[str, Any] = {}
     for part in journal:
         tag = part.tag
         if tag == "JournalIssue":
             for detail in part:
-                tag = detail.tag
-                if tag == "PubDate":
-                    values["published"] = _pub_date(detail)
-                elif tag == "Volume":
-                    values["volume"] = _text(detail)
-                elif tag == "Issue":
-                    values["issue"] = _text(detail)
-        elif tag == "Title":
-            values["journal"] = _text(part)
-        elif tag == "ISOAbbreviation":
-            abbreviation = _text(part)
-            if abbreviation:
-                values["journal_abbreviation"] = abbreviation
-        elif tag == "ISSN":
-            issn = _text(part)
-            if issn:
-                values["issn"] = issn
+                if detail.tag == "PubDate":
+                    values["published"] = read_date(detail)
+                elif detail.tag == "Volume":
+                    values["volume"] = text_of(detail)
+                elif detail.tag == "Issue":
+                    values["issue"] = text_of(detail)
+        elif tag in _JOURNAL_PARTS and (text := text_of(part)):
+            values[_JOURNAL_PARTS[tag]] = text
+    return values
 
 
-def _abstract(abstract: etree._Element, values: dict[str, Any]) -> None:
+_JOURNAL_PARTS = {"Title": "journal", "ISOAbbreviation": "journal_abbreviation", "ISSN": "issn"}
+_ISSUES = Known(_journal)
+_TYPES = Known(lambda types: texts_of(types, "PublicationType"))
+
+
+def _abstract(abstract: etree._Element, values: Values) -> None:
     texts: list[str] = []
     labelled: list[tuple[str, str]] = []
     for part in abstract:
         if part.tag == "AbstractText":
-            text = _text(part)
+            text = text_of(part)
             if text:
                 texts.append(text)
                 label = part.get("Label")
@@ -265,15 +250,15 @@ def _abstract(abstract: etree._Element, values: dict[str, Any]) -> None:
     values["abstract_parts"] = tuple(labelled)
 
 
-def _pages(pagination: etree._Element) -> str:
-    written = _child(pagination, "MedlinePgn")
-    if written:
-        return written
-    first, last = _child(pagination, "StartPage"), _child(pagination, "EndPage")
-    return f"{first}-{last}" if first and last else first
+def _pages(pagination: etree._Element, values: Values) -> None:
+    written = child_text(pagination, "MedlinePgn")
+    if not written:
+        first, last = child_text(pagination, "StartPage"), child_text(pagination, "EndPage")
+        written = f"{first}-{last}" if first and last else first
+    values["pages"] = written
 
 
-def _authors(authors: etree._Element, values: dict[str, Any]) -> None:
+def _authors(authors: etree._Element, values: Values) -> None:
     short: list[str] = []
     full: list[str] = []
     affiliations: dict[str, None] = {}
@@ -284,19 +269,19 @@ def _authors(authors: etree._Element, values: dict[str, Any]) -> None:
         for part in author:
             tag = part.tag
             if tag == "LastName":
-                last = _text(part)
+                last = text_of(part)
             elif tag == "ForeName" or tag == "FirstName":
-                given = _text(part)
+                given = text_of(part)
             elif tag == "Initials":
-                initials = _text(part)
+                initials = text_of(part)
             elif tag == "AffiliationInfo":
-                for text in _texts(part, "Affiliation"):
+                for text in texts_of(part, "Affiliation"):
                     affiliations[text] = None
             elif tag == "Suffix":
-                suffix = _text(part)
+                suffix = text_of(part)
             elif tag == "CollectiveName":
-                collective = _text(part)
-            elif tag == "Affiliation" and (text := _text(part)):
+                collective = text_of(part)
+            elif tag == "Affiliation" and (text := text_of(part)):
                 affiliations[text] = None
         if collective:
             short.append(collective)
@@ -317,7 +302,7 @@ def _authors(authors: etree._Element, values: dict[str, Any]) -> None:
 
 # --- PubmedData ----------------------------------------------------------------------------------
 
-_HISTORY = {
+_STATUSES = {
     "pubmed": "entered",
     "entrez": "created",
     "medline": "mesh_dated",
@@ -325,51 +310,86 @@ _HISTORY = {
 }
 
 
-def _pubmed_data(data: etree._Element, values: dict[str, Any]) -> None:
-    for part in data:
-        tag = part.tag
-        if tag == "History":
-            for dated in part:
-                name = _HISTORY.get(dated.get("PubStatus", ""))
-                if name:
-                    values[name] = _date(dated)[0]
-        elif tag == "ArticleIdList":
-            _add(values, "locations", [(id.get("IdType", ""), _text(id)) for id in part])
-        elif tag == "ReferenceList":
-            _add(values, "references", list(_cited(part)))
+def _history_date(dated: etree._Element) -> tuple[str, date | None] | None:
+    name = _STATUSES.get(dated.get("PubStatus", ""))
+    return (name, read_date(dated)[0]) if name else None
+
+
+_HISTORY = Known(_history_date)
+
+
+def _history(part: etree._Element, values: Values) -> None:
+    values.update(filter(None, _HISTORY.each(part, b"</PubMedPubDate>", b"<Hour>")))
+
+
+def _ids(part: etree._Element, values: Values) -> None:
+    _add(values, "locations", [(id.get("IdType", ""), text_of(id)) for id in part])
+
+
+def _references(part: etree._Element, values: Values) -> None:
+    _add(values, "references", _cited(part))
 
 
 def _cited(references: etree._Element) -> Iterator[str]:
     for id in references.iter("ArticleId"):
         if id.get("IdType") == "pubmed":
-            yield _text(id)
+            yield text_of(id)
 
 
-def _finished(values: dict[str, Any]) -> Record:
+_OF_CITATION: Readers = {
+    "PMID": _pmid,
+    "Article": _article,
+    "DateCompleted": _completed,
+    "DateRevised": _revised,
+    "MeshHeadingList": _mesh,
+    "MedlineJournalInfo": _medline_journal,
+    "ChemicalList": _chemicals,
+    "SupplMeshList": _supplementary,
+    "KeywordList": _keywords,
+    "CommentsCorrectionsList": _corrections,
+    "OtherID": _other_id,
+}
+_OF_ARTICLE: Readers = {
+    "ArticleTitle": _title,
+    "VernacularTitle": _vernacular_title,
+    "Abstract": _abstract,
+    "AuthorList": _authors,
+    "Journal": _issue,
+    "ELocationID": _location,
+    "Language": _language,
+    "PublicationTypeList": _types,
+    "Pagination": _pages,
+    "ArticleDate": _article_date,
+    "DataBankList": _data_banks,
+    "Affiliation": _affiliation,
+}
+_OF_PUBMED_DATA: Readers = {
+    "History": _history,
+    "ArticleIdList": _ids,
+    "ReferenceList": _references,
+}
+
+
+def _finished(values: Values) -> Record:
     """Settle what several elements speak of: dates, ids, affiliations, references."""
     article_date: Dated = values.pop("article_date", NO_DATE)
     published: Dated = values.pop("published", NO_DATE)
     if published[0] is None:
         published = article_date
-    epublished: date | None = values.pop("epublished", None)
+    values["published"], values["published_precision"] = published
+    epublished = values.pop("epublished", None)
     values["electronic"] = article_date[0] or epublished
     affiliation = values.pop("article_affiliation", "")
     if affiliation and not values.get("affiliations"):
         values["affiliations"] = (affiliation,)
-    doi = ""
     others: dict[tuple[str, str], None] = {}
     for kind, id in values.pop("locations", ()):
         if kind == "doi":
-            doi = doi or id
+            values.setdefault("doi", id)
         elif kind != "pubmed" and id:
             others[kind, id] = None
     if others or "other_ids" in values:
         values["other_ids"] = tuple(dict.fromkeys((*others, *values.get("other_ids", ()))))
     if "references" in values:
         values["references"] = tuple(dict.fromkeys(values["references"]))
-    return Record(
-        doi=doi,
-        published=published[0],
-        published_precision=published[1],
-        **values,
-    )
+    return Record(**values)

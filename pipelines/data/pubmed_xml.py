@@ -154,10 +154,11 @@ class _Reader:
         rest = head[prolog.end() :]
         searched = 0
         while True:
-            found = [(rest.rfind(end, searched), len(end)) for end in _ENDS[prolog[2]]]
-            at, length = max(found)
-            if at >= 0:
-                end = at + length
+            end = -1
+            for tag in _ENDS[prolog[2]]:
+                at = rest.rfind(tag, max(end, searched))
+                end = max(end, at + len(tag)) if at >= 0 else end
+            if end > 0:
                 yield _Piece(start + rest[:end] + close, line)
                 line += rest.count(b"\n", 0, end)
                 rest = rest[end:]
