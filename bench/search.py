@@ -28,14 +28,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from actors.search.engine import PubMedEngine
-from actors.search.index import RecordIndex, build_index, open_index, pubmed_document
+from actors.search.engine import PubMedEngine, QueryPlan
+from actors.search.index import RecordIndex, build_index, open_index
+from actors.search.index.pubmed import batches
+from actors.search.index.schema import BATCH
 from actors.search.ovid import looks_like_ovid
-from actors.search.pubmed.plan import Plan
 from actors.search.pubmed.terms import STOP_WORDS
 from actors.search.text import words
-from actors.search.types import QueryError, Record, SearchRequest, SearchResult
-from bench.peers.engines import Fts5, Lucene, Peer, Tantivy, Whoosh, columns_of
+from actors.search.types import Record, SearchRequest, SearchResult
+from bench.peers.engines import Fts5, Lucene, Peer, Tantivy, Whoosh, documents
 from bench.peers.language import InexpressibleError
 from configs.schema import DataConfig
 from pipelines.data.load import load_records
@@ -109,10 +110,13 @@ class Ours:
         return (outcome.total, outcome.ids) if isinstance(outcome, SearchResult) else None
 
 
-def rows(index: RecordIndex) -> Iterator[dict[str, str]]:
+def rows(index: RecordIndex, columns: Sequence[str]) -> Iterator[dict[str, str]]:
     """The columns of every record, in the index's order."""
-    for id_ in index.ids:
-        yield columns_of(pubmed_document(index.record(str(id_)), index.fields))
+    everyone = range(0, index.size, BATCH)
+    for start in everyone:
+        ids = index.ids[list(range(start, min(start + BATCH, index.size)))]
+        for batch in batches(map(index.record, ids), index.fields):
+            yield from documents(batch, columns)
 
 
 def timed(run: Callable[[], object]) -> float:
@@ -140,7 +144,7 @@ def build_peers(
     names: Iterable[str], index: RecordIndex, scratch: Path, args: argparse.Namespace
 ) -> list[Peer]:
     """The peers asked for, filled with the index's records."""
-    columns = sorted(index.stores)
+    columns = sorted({*index.schema.text, *index.schema.values})
     peers: list[Peer] = []
     for name in names:
         if name == "whoosh" and index.size > args.whoosh_records:
@@ -159,7 +163,7 @@ def build_peers(
         else:
             peer = Lucene(scratch / "lucene", columns, args.lucene)
         start = time.perf_counter()
-        peer.fill(rows(index))
+        peer.fill(rows(index, columns))
         print(f"{peer.name}: filled in {time.perf_counter() - start:.0f} s", flush=True)
         peers.append(peer)
     return peers
@@ -174,22 +178,19 @@ def compare(
     seed: int,
 ) -> None:
     """Rounds over all queries, sides in turn, then the table."""
-    ids = [str(id_) for id_ in ours.index.ids]
+    ids = [str(id_) for id_ in ours.index.ids[list(range(ours.index.size))]]
     runnable = [(q, s) for q, s in queries if ours.search(q, s, k) is not None]
     print(f"{len(queries)} queries, {len(queries) - len(runnable)} of them query errors")
     ours = Ours(ours.index)  # an empty cache
     cold = [timed(lambda q=q, s=s: ours.search(q, s, k)) for q, s in runnable]
     print(f"{OURS}, first round, empty cache: {milliseconds(cold)}")
-    plans: list[Plan | QueryError] = [
-        ours.engine.plan(SearchRequest(q, k, syntax=s)) for q, s in runnable
-    ]
+    plans = [ours.engine.plan(SearchRequest(q, k, syntax=s)) for q, s in runnable]
     said: dict[str, dict[int, str]] = {peer.name: {} for peer in peers}
     for peer in peers:
         for number, plan in enumerate(plans):
             try:
-                if not isinstance(plan, Plan):
-                    continue
-                text = peer.express(plan)
+                assert isinstance(plan, QueryPlan)
+                text = peer.express(plan.query)
                 total, numbers = peer.search(text, k)
             except (InexpressibleError, ValueError, RecursionError, OSError) as error:
                 del error

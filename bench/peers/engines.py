@@ -7,11 +7,13 @@ document's number is its place in that order and the first K by number are the f
 import re
 import sqlite3
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
-from actors.search.index import Document
+from actors.search.index import Batch
+from actors.search.index.schema import Flat, Rows
 from actors.search.pubmed.plan import Plan
 from actors.search.text import words
 from bench.peers.language import GAP, InexpressibleError, fts5_term, lucene_term, one_token, write
@@ -31,16 +33,25 @@ class Peer(Protocol):
         """Total, and the first K numbers."""
 
 
-def columns_of(document: Document) -> dict[str, str]:
-    """Every column as one text: words of text columns, one token a whole value."""
-    out = {
-        name: f" {GAP} ".join(" ".join(words(value)) for value in values)
-        for name, values in document.text.items()
-    }
-    for name, values in document.values.items():
-        out[name] = " ".join(one_token(" ".join(words(value))) for value in values)
-    out["id"] = document.id
-    return out
+def documents(batch: Batch, columns: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Every column of each document as one text: words of text columns, one token a whole value."""
+    texts = {name: _rows(rows) for name, rows in batch.text.items() if name in columns}
+    values = {name: _rows(rows) for name, rows in batch.values.items() if name in columns}
+    for number in range(len(batch.ids)):
+        row = {
+            name: f" {GAP} ".join(" ".join(words(value)) for value in rows[number])
+            for name, rows in texts.items()
+        }
+        for name, rows in values.items():
+            row[name] = " ".join(one_token(" ".join(words(value))) for value in rows[number])
+        yield row
+
+
+def _rows(rows: Rows) -> Sequence[Sequence[str]]:
+    if not isinstance(rows, Flat):
+        return rows
+    ends = list(accumulate(rows.counts, initial=0))
+    return [rows.values[a:b] for a, b in pairwise(ends)]
 
 
 class Fts5:

@@ -13,6 +13,8 @@ from actors.search.pubmed.tree import Operator
 GAP = "_"
 """Stands between the values of a column, so that no phrase crosses them."""
 MAX_NESTING = 200
+RAW = frozenset({"id", "ids_exact"})
+"""Columns that peers are not given."""
 
 
 class InexpressibleError(ValueError):
@@ -78,6 +80,8 @@ def _leaf(leaf: Leaf, term: Callable[[Atom], str]) -> str:
         raise InexpressibleError("a leaf of no terms")
     for atom in leaf.atoms:
         if atom.until or atom.slop is not None or not atom.stores or not atom.words:
+            raise InexpressibleError(leaf.label)
+        if set(atom.stores) & RAW:
             raise InexpressibleError(leaf.label)
         if any("*" in word for word in atom.words[:-1]):
             raise InexpressibleError(leaf.label)

@@ -181,8 +181,6 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 def _run(
     search: _Search, query: str | None, queries: Path | None, json: bool, explained: bool = False
 ) -> None:
-    if (query is None) == (queries is None):
-        raise typer.BadParameter("give either a query or --queries FILE")
     if queries is not None:
         search.many(queries)
     else:
@@ -226,6 +224,7 @@ def pubmed(
     if syntax not in ("auto", "pubmed", "ovid"):
         raise typer.BadParameter(f"{syntax!r} is neither auto, pubmed nor ovid")
     _check_order(order)
+    _check_given(query, queries)
     with plain_errors(_known):
         engine: Engine
         if live:
@@ -261,6 +260,7 @@ def trials(
       seekray search trials 'AREA\[StartDate]RANGE\[2020-01-01,MAX] AND melanoma' --live
     """
     _check_order(order)
+    _check_given(query, queries)
     with plain_errors(_known):
         engine: Engine
         if live:
@@ -289,11 +289,17 @@ def passages(
     """
     if engine not in ("bm25", "dense", "hybrid"):
         raise typer.BadParameter(f"{engine!r} is neither bm25, dense nor hybrid")
+    _check_given(query, queries)
     with plain_errors(_known):
         from actors.search.engines import open_engine
 
         opened = open_engine(_needed(index), engine)
         _run(_Search(engine, opened, k, "relevance", None, "bag"), query, queries, json)
+
+
+def _check_given(query: str | None, queries: Path | None) -> None:
+    if (query is None) == (queries is None):
+        raise typer.BadParameter("give either a query or --queries FILE")
 
 
 def _check_order(order: str) -> None:

@@ -74,7 +74,7 @@ def test_tasks_that_do_not_fit_the_corpus(tmp_path):
         load_tasks(DataConfig(), [Record("1", abstract="text")])
     with pytest.raises(TaskError, match="too few"):
         load_tasks(DataConfig(), records(1))
-    with pytest.raises(CorpusError, match="'mesh-pics' is neither mesh-pico, mesh-pairs, judged nor"):
+    with pytest.raises(CorpusError, match="'mesh-pics' is neither mesh-pico, mesh-pairs, judg"):
         load_tasks(DataConfig(tasks="mesh-pics"), records())
 
 
