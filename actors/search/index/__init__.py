@@ -10,6 +10,7 @@ from actors.search.index.manifest import IndexMismatchError, Manifest, verify
 from actors.search.index.merge import id_key, merge, plan, publish, write_shard
 from actors.search.index.part import Part, PartError, part_info, write_part
 from actors.search.index.pubmed import FIELDS
+from actors.search.index.pubmed import document as pubmed_document
 from actors.search.index.reader import RecordIndex, open_index
 from actors.search.index.schema import Batch, Document, Flat, Rows, Schema, batches
 from actors.search.index.shard import ShardIndex
@@ -37,6 +38,7 @@ __all__ = [
     "part_info",
     "plan",
     "publish",
+    "pubmed_document",
     "verify",
     "write_part",
     "write_shard",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from actors.search.index.schema import BATCH, Batch, Flat, Rows, Schema
+from actors.search.index.schema import BATCH, Batch, Document, Flat, Rows, Schema
 from actors.search.types import MeshHeading, Record
 
 TEXT = (
@@ -87,6 +87,23 @@ def batches(
             {c: [day.toordinal() if day else 0 for day in map(attrgetter(c), chunk)] for c in DAYS},
             {},
         )
+
+
+def document(record: Record, fields: Sequence[str] = FIELDS) -> Document:
+    """`record` as a single document, for looking at; builders take `batches`."""
+    batch = next(batches([record], fields))
+    return Document(
+        record.id,
+        {column: _first(rows) for column, rows in batch.text.items()},
+        {column: _first(rows) for column, rows in batch.values.items()},
+        {column: days[0] for column, days in batch.days.items()},
+        {},
+        batch.stored[0],
+    )
+
+
+def _first(rows: Rows) -> tuple[str, ...]:
+    return tuple(rows.values if isinstance(rows, Flat) else rows[0])
 
 
 def _columns(records: Sequence[Record]) -> tuple[dict[str, Rows], dict[str, Rows]]:

@@ -292,7 +292,10 @@ def _holding(column: Column, groups: Sequence[Sequence[Range]], slop: int | None
     """The documents of a column that hold one word, or a phrase or window of several."""
     if len(groups) == 1:
         return column.holding(groups[0])
-    return bitmap(np.unique(column.documents_at(column.occurrences(groups, slop))))
+    documents = column.documents_at(column.occurrences(groups, slop))
+    first = np.ones(len(documents), dtype=bool)
+    np.not_equal(documents[1:], documents[:-1], out=first[1:])
+    return bitmap(documents[first])
 
 
 def _union(found: Sequence[BitMap]) -> BitMap:

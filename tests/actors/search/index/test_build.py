@@ -9,11 +9,14 @@ import pytest
 
 from actors.search.index import (
     IndexMismatchError,
+    build_documents,
     build_index,
     corpus_hash,
     open_index,
+    pubmed_document,
     verify,
 )
+from actors.search.index.pubmed import schema
 from actors.search.lookup import Atom
 from actors.search.types import MeshHeading, Record
 
@@ -270,3 +273,11 @@ def test_an_index_in_memory_leaves_nothing_behind(tmp_path, monkeypatch):
     del index
     gc.collect()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_records_as_documents_make_the_same_index(tmp_path):
+    first = build_index([FULL, *RECORDS], tmp_path / "records").manifest
+    documents = map(pubmed_document, [FULL, *RECORDS])
+    second = build_documents(documents, tmp_path / "documents", schema()).manifest
+    assert second.files == first.files
+    assert set(pubmed_document(FULL, ("title",)).text) == {"title"}
