@@ -28,7 +28,7 @@ from pipelines.data.parts import Made, make_parts
 from pipelines.data.spread import Spread, spread
 from pipelines.progress import Reporter, SilentReporter
 
-_BYTES_PER_BYTE = {".gz": 6.0, ".zip": 6.0}  # parts and shards together, for a byte of input
+_BYTES_PER_BYTE = {".gz": 7.0, ".zip": 7.0}  # parts and shards together, for a byte of input
 _BYTES_PER_PLAIN_BYTE = 1.5
 
 Extras = Callable[[Path], None]

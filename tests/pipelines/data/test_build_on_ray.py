@@ -30,7 +30,7 @@ def run(name, *arguments):
 
 
 def _lines(process):
-    known = ("hash", "killed", "nodes", "refused", "workers")
+    known = ("broken", "hash", "killed", "nodes", "refused", "workers")
     return [line for line in process.stdout.splitlines() if line.split(" ")[0] in known]
 
 
@@ -53,3 +53,4 @@ def test_two_nodes_build_the_same_index(tmp_path):
     assert (said["nodes"], said["workers"]) == ("2", "2")
     assert "does not see /no/such/folder" in said["refused"]
     assert verify(tmp_path / "ray") == []
+    assert "broken.xml: broken XML at line 2" in said["broken"]

@@ -3,13 +3,14 @@
 import logging
 import os
 import sys
+from pathlib import Path
 
 import ray
 from ray.cluster_utils import Cluster
 
 from pipelines.data import spread
 from pipelines.data.build_index import build_pubmed_index
-from pipelines.data.failures import BuildError
+from pipelines.data.failures import BuildError, CorpusError
 
 logging.disable(logging.WARNING)
 cluster = Cluster(
@@ -34,7 +35,13 @@ with spread.spread(6) as run:
     print("nodes", len({node for _, node in run.map(where, None, range(6))}), flush=True)
     print("workers", run.workers, flush=True)
     try:
-        run.check_sees([spread.Path("/no/such/folder")])
+        run.check_sees([Path("/no/such/folder")])
     except BuildError as error:
         print("refused", error, flush=True)
+broken = Path(sys.argv[2]).with_name("broken.xml")
+broken.write_text("<PubmedArticleSet>\n<PubmedArticle>")
+try:
+    build_pubmed_index([*sys.argv[2:], broken], sys.argv[1])
+except CorpusError as error:
+    print("broken", error, flush=True)
 cluster.shutdown()
