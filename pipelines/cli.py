@@ -51,13 +51,13 @@ def _known() -> tuple[type[BaseException], ...]:
     from cluster.failures import CheckpointError, FleetError, PreflightError, RunDirError
     from configs.load import ConfigError
     from pipelines.data.cache import FetchError
-    from pipelines.data.failures import CorpusError
+    from pipelines.data.failures import BuildError, CorpusError
     from pipelines.data.load import TaskError
     from pipelines.deepretrieval.failures import EvaluationError, TrainingError
     from pipelines.deepretrieval.prompt import PromptError
 
     return (
-        CheckpointError, ConfigError, CorpusError, EvaluationError, FetchError, FleetError,
+        BuildError, CheckpointError, ConfigError, CorpusError, EvaluationError, FetchError, FleetError,
         IndexMismatchError, PassagesError, PreflightError, PromptError, RunDirError, TaskError,
         TrainingError,
     )  # fmt: skip

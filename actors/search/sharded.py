@@ -1,12 +1,11 @@
 """All shards of an index in one process, as one engine."""
 
 from collections.abc import Sequence
-from threading import Lock
 
-from actors.search.engine import PubMedEngine, QueryPlan, merge
+from actors.search.corpus import ShardedCorpus
+from actors.search.engine import Planner, PubMedEngine, QueryPlan, merge
 from actors.search.index import RecordIndex
 from actors.search.mesh import Mesh
-from actors.search.sharding import GatheredCorpus, ShardPlanner, answer, combine, total
 from actors.search.types import QueryError, Record, SearchOutcome, SearchRequest
 
 
@@ -16,32 +15,22 @@ class ShardedEngine:
     def __init__(self, shards: Sequence[RecordIndex], mesh: Mesh | None = None) -> None:
         self.shards = list(shards)
         self._engines = [PubMedEngine(shard, mesh) for shard in shards]
-        stores = frozenset().union(*(shard.stores for shard in shards))
-        corpus = GatheredCorpus(stores, total(shard.statistics() for shard in shards))
-        self._lock = Lock()  # a planner notes its open questions
-        self._planner = ShardPlanner(
-            corpus, lambda asked: combine(asked, [answer(asked, s) for s in self.shards]), mesh
-        )
+        self._planner = Planner(ShardedCorpus(shards), mesh)
 
     def plan(self, request: SearchRequest) -> QueryPlan | QueryError:
         """The plan of one query, from what all shards know."""
-        with self._lock:
-            return self._planner.plan([request])[0]
+        return self._planner.plan(request)
 
     def search(self, request: SearchRequest) -> SearchOutcome:
         """Run one query. ValueError means that the request, not the query, is wrong."""
-        return self.search_many([request])[0]
+        plan = self.plan(request)
+        if isinstance(plan, QueryError):
+            return plan
+        return merge(plan, [engine.run(plan) for engine in self._engines])
 
     def search_many(self, requests: Sequence[SearchRequest]) -> list[SearchOutcome]:
         """The outcomes of `requests`, in their order."""
-        with self._lock:
-            plans = self._planner.plan(requests)
-        return [
-            plan
-            if isinstance(plan, QueryError)
-            else merge(plan, [engine.run(plan) for engine in self._engines])
-            for plan in plans
-        ]
+        return [self.search(request) for request in requests]
 
     def document_frequency(self, word: str) -> int:
         """Number of records with `word` (or that phrase) in any searchable text field."""

@@ -16,6 +16,7 @@ from pipelines.plain_errors import errors, plain_errors
 
 if TYPE_CHECKING:
     from actors.search.engines import Engine
+    from actors.search.live.cache import AnswerCache
     from actors.search.types import SearchOutcome, SearchRequest
 
 app = typer.Typer(
@@ -57,12 +58,13 @@ BaseUrl = Annotated[
 
 def _known() -> tuple[type[BaseException], ...]:
     from actors.search.index import IndexMismatchError
+    from actors.search.live.errors import ServiceError
     from actors.search.ranking.failures import PassagesError
     from pipelines.data.cache import FetchError
     from pipelines.data.failures import CorpusError
 
     return (
-        CorpusError, FetchError, IndexMismatchError, OSError, PassagesError,
+        CorpusError, FetchError, IndexMismatchError, KeyError, OSError, PassagesError, ServiceError,
         ValueError,
     )  # fmt: skip
 
@@ -230,7 +232,7 @@ def pubmed(
         if live:
             from actors.search.live.engines import LivePubMedEngine
 
-            engine = LivePubMedEngine(base_url)
+            engine = LivePubMedEngine(base_url, cache=_live_cache())
         else:
             from actors.search.engines import open_pubmed
 
@@ -266,7 +268,7 @@ def trials(
         if live:
             from actors.search.live.engines import LiveTrialsEngine
 
-            engine = LiveTrialsEngine(base_url)
+            engine = LiveTrialsEngine(base_url, cache=_live_cache())
         else:
             from actors.search.engines import open_engine
 
@@ -313,6 +315,15 @@ def _needed(index: Path | None) -> Path:
             "name an index, or build one: seekray index build --help", param_hint="--index"
         )
     return index
+
+
+def _live_cache() -> "AnswerCache":
+    from actors.search.live.cache import AnswerCache
+    from pipelines.data.cache import cache_folder
+
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    return AnswerCache(folder / "live.sqlite")
 
 
 def _corpus_index(corpus: str) -> Path:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 from actors.search.emulator.einfo import Database
 from actors.search.emulator.eutils import EUtils
@@ -10,7 +11,8 @@ from actors.search.emulator.library import EngineLibrary
 from actors.search.emulator.server import ServerConfig, serve
 from actors.search.engine import PubMedEngine
 from actors.search.engines import open_pubmed
-from actors.search.index import Manifest
+from actors.search.index import Manifest, RecordIndex
+from actors.search.mesh import load_mesh
 from actors.search.trials.api import TrialsService
 from actors.search.trials.build import open_trials_index
 
@@ -24,7 +26,11 @@ def pubmed_service(folder: Path | str, mesh: Path | str | None = None) -> EUtils
     """
     manifest = Manifest.load(Path(folder))
     engine = open_pubmed(folder, mesh)
-    records = engine.index.record if isinstance(engine, PubMedEngine) else engine.record
+    records = (
+        cast(RecordIndex, engine.index).record
+        if isinstance(engine, PubMedEngine)
+        else engine.record
+    )
     library = EngineLibrary(engine, records, manifest.records)
     build = f"Build-{manifest.content_hash[:12]}"
     description = f"PubMed bibliographic record, of {manifest.corpus}"
