@@ -57,9 +57,9 @@ def _known() -> tuple[type[BaseException], ...]:
     from pipelines.deepretrieval.prompt import PromptError
 
     return (
-        BuildError, CheckpointError, ConfigError, CorpusError, EvaluationError, FetchError, FleetError,
-        IndexMismatchError, PassagesError, PreflightError, PromptError, RunDirError, TaskError,
-        TrainingError,
+        BuildError, CheckpointError, ConfigError, CorpusError, EvaluationError, FetchError,
+        FleetError, IndexMismatchError, PassagesError, PreflightError, PromptError, RunDirError,
+        TaskError, TrainingError,
     )  # fmt: skip
 
 
