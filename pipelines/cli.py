@@ -153,6 +153,9 @@ def evaluate_rewriter(
         str | None, typer.Option(help="Any model folder or hub id, with --config.")
     ] = None,
     config: Config = "basic/smollm2",
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for TREC run files and the table as JSON.")
+    ] = None,
 ) -> None:
     """Evaluate a model on held-out tasks, beside all baselines.
 
@@ -161,6 +164,8 @@ def evaluate_rewriter(
       seekray evaluate rewriter --run runs/smollm2
 
       seekray evaluate rewriter --model FOLDER -c basic/smollm2 data.max_test_tasks=20
+
+      seekray evaluate rewriter --model smollm2 -c basic/passages data.corpus=DIR --out runs/e
     """
     from configs.load import load_rewriter
     from pipelines.deepretrieval.evaluate import evaluate
@@ -173,7 +178,7 @@ def evaluate_rewriter(
         source = config if run is None else run / "config.yaml"
         chosen = str(run / "model") if run is not None else str(model)
         resolved = load_rewriter(source, [*(overrides or []), f"model.path={chosen}"])
-        rows = evaluate(resolved, RichReporter(console))
+        rows = evaluate(resolved, RichReporter(console), out)
     console.print(as_rich(rows, resolved.search.k))
 
 

@@ -5,7 +5,7 @@ import os
 import re
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -26,7 +26,8 @@ from pipelines.deepretrieval.baselines import (
 from pipelines.deepretrieval.environment import Environment, prepare
 from pipelines.deepretrieval.failures import EvaluationError
 from pipelines.deepretrieval.language import LANGUAGES
-from pipelines.deepretrieval.reward import INFRA_FAILURE, OK, Score
+from pipelines.deepretrieval.ranked import Entry, ndcg, write_runs
+from pipelines.deepretrieval.reward import INFRA_FAILURE, OK
 from pipelines.deepretrieval.rollout import Rollout, asks, seed_of
 from pipelines.progress import Reporter
 
@@ -56,6 +57,7 @@ class Row:
     infra_failures: int = 0
     step: int = 0
     by_kind: dict[str, float] = field(default_factory=dict)
+    ndcg: float | None = None  # nDCG@10, of engines that rank
 
 
 class Evaluations:
@@ -71,6 +73,11 @@ class Evaluations:
     def put(self, row: Row) -> None:
         """Adds or replaces a row and writes the file whole."""
         self.rows[row.name] = row
+        self._write()
+
+    def put_all(self, rows: Iterable[Row]) -> None:
+        """Adds or replaces rows and writes the file whole."""
+        self.rows |= {row.name: row for row in rows}
         self._write()
 
     def rewind(self, step: int) -> None:
@@ -112,15 +119,18 @@ def evaluate_policy(
     return rollouts
 
 
-def evaluate(config: RewriterConfig, reporter: Reporter) -> dict[str, Row]:
-    """The rows of `config.model` and of all baselines on the held-out tasks, by name."""
+def evaluate(config: RewriterConfig, reporter: Reporter, out: Path | None = None) -> dict[str, Row]:
+    """The rows of `config.model` and of all baselines on the held-out tasks, by name.
+
+    `out` is a folder for their TREC run files and `evaluations.json`.
+    """
     environment = prepare(config, reporter)
     tasks = environment.split.test
     with (
         session(config.cluster.address, namespace=f"evaluate-{os.getpid()}"),
         app(config, environment.model, environment.index, learning=False) as actors,
     ):
-        rows = baseline_rows(actors, config, tasks)
+        found = baseline_entries(actors, config, tasks)
         with reporter.bar("evaluating", len(tasks)) as bar:
             rollouts = evaluate_policy(
                 actors,
@@ -131,24 +141,50 @@ def evaluate(config: RewriterConfig, reporter: Reporter) -> dict[str, Row]:
                 temperature=config.train.eval_temperature,
                 progress=bar.update,
             )
-        rows.append(policy_row(config.model.path, rollouts))
-    return {row.name: row for row in rows}
+        found[config.model.path] = entries_of(rollouts)
+    ranks = not LANGUAGES[config.search.engine].boolean
+    rows = {name: _row(name, entries, ranks=ranks) for name, entries in found.items()}
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, entries in found.items():
+            write_runs(out, "model" if name == config.model.path else name, entries)
+        Evaluations(out / "evaluations.json").put_all(rows.values())
+    return rows
 
 
-def policy_row(name: str, rollouts: Sequence[Rollout], step: int = 0) -> Row:
-    """The row of a model, from its rollouts of one or more sampling seeds."""
-    return _row(name, [(r.task, r.index, r.score) for r in rollouts], step)
+def policy_row(
+    name: str, rollouts: Sequence[Rollout], step: int = 0, *, ranks: bool = False
+) -> Row:
+    """The row of a model, from its rollouts of one or more sampling seeds.
+
+    `ranks` adds nDCG@10, for engines whose order is a ranking.
+    """
+    return _row(name, entries_of(rollouts), step, ranks=ranks)
+
+
+def entries_of(rollouts: Sequence[Rollout]) -> list[Entry]:
+    """The searches of rollouts."""
+    return [Entry(r.task, r.index, r.score, r.outcome) for r in rollouts]
 
 
 def baseline_rows(app: App, config: RewriterConfig, tasks: Sequence[Task]) -> list[Row]:
     """The rows of all baselines that need no model; the human query where every task has one."""
+    ranks = not LANGUAGES[config.search.engine].boolean
+    found = baseline_entries(app, config, tasks)
+    return [_row(name, entries, ranks=ranks) for name, entries in found.items()]
+
+
+def baseline_entries(
+    app: App, config: RewriterConfig, tasks: Sequence[Task]
+) -> dict[str, list[Entry]]:
+    """The searches of all baselines that need no model, by name."""
     functions = dict(baselines(LANGUAGES[config.search.engine]))
     if all(task.human_query for task in tasks):
         functions[HUMAN] = human
-    return [
-        query_row(name, app, config, tasks, [make(task) for task in tasks])
+    return {
+        name: query_entries(app, config, tasks, [make(task) for task in tasks])
         for name, make in functions.items()
-    ]
+    }
 
 
 def pseudo_document_row(
@@ -188,6 +224,14 @@ def query_row(
     name: str, app: App, config: RewriterConfig, tasks: Sequence[Task], queries: Sequence[str]
 ) -> Row:
     """The row of given queries, one a task, run and scored as a model's would be."""
+    ranks = not LANGUAGES[config.search.engine].boolean
+    return _row(name, query_entries(app, config, tasks, queries), ranks=ranks)
+
+
+def query_entries(
+    app: App, config: RewriterConfig, tasks: Sequence[Task], queries: Sequence[str]
+) -> list[Entry]:
+    """The searches of given queries, one a task."""
     requests = [
         SearchRequest(
             query,
@@ -199,35 +243,36 @@ def query_row(
         for task, query in zip(tasks, queries, strict=True)
     ]
     outcomes: list[SearchOutcome] = app.search.submit("search", requests).result()
-    scores = [
-        (task, 0, app.collector.reward.score(Answer("", query), outcome, task.relevant))
+    score = app.collector.reward.score
+    return [
+        Entry(task, 0, score(Answer("", query), outcome, task.relevant), outcome)
         for task, query, outcome in zip(tasks, queries, outcomes, strict=True)
     ]
-    return _row(name, scores)
 
 
-def _row(name: str, scores: Sequence[tuple[Task, int, Score]], step: int = 0) -> Row:
-    scored = [entry for entry in scores if entry[2].status != INFRA_FAILURE]
+def _row(name: str, entries: Sequence[Entry], step: int = 0, *, ranks: bool = False) -> Row:
+    scored = [entry for entry in entries if entry.score.status != INFRA_FAILURE]
     if not scored:
         raise EvaluationError(f"{name}: every search failed; see the search worker's log")
     by_seed: dict[int, list[float]] = defaultdict(list)
     by_kind: dict[str, list[float]] = defaultdict(list)
-    for task, seed, score in scored:
-        by_seed[seed].append(score.recall or 0.0)
-        by_kind[kind_of(task)].append(score.recall or 0.0)
+    for entry in scored:
+        by_seed[entry.seed].append(entry.score.recall or 0.0)
+        by_kind[kind_of(entry.task)].append(entry.score.recall or 0.0)
     means = [statistics.fmean(values) for values in by_seed.values()]
     return Row(
         name=name,
         recall=statistics.fmean(means),
         recall_spread=statistics.stdev(means) if len(means) > 1 else 0.0,
-        at_least_half=statistics.fmean((s.recall or 0.0) >= 0.5 for _, _, s in scored),
-        format_errors=statistics.fmean(s.status != OK for _, _, s in scored),
-        reward=statistics.fmean(s.reward or 0.0 for _, _, s in scored),
-        tasks=len({task.id for task, _, _ in scored}),
+        at_least_half=statistics.fmean((e.score.recall or 0.0) >= 0.5 for e in scored),
+        format_errors=statistics.fmean(e.score.status != OK for e in scored),
+        reward=statistics.fmean(e.score.reward or 0.0 for e in scored),
+        tasks=len({entry.task.id for entry in scored}),
         seeds=len(means),
-        infra_failures=len(scores) - len(scored),
+        infra_failures=len(entries) - len(scored),
         step=step,
         by_kind={kind: statistics.fmean(values) for kind, values in sorted(by_kind.items())},
+        ndcg=ndcg(scored) if ranks else None,
     )
 
 

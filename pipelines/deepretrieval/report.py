@@ -19,10 +19,10 @@ def ordered(rows: Mapping[str, Row]) -> list[Row]:
     return sorted(rows.values(), key=lambda row: rank.get(row.name, len(rank)))
 
 
-def header(row_kinds: Iterable[str], k: int) -> list[str]:
+def header(row_kinds: Iterable[str], k: int, *, ranks: bool = False) -> list[str]:
     """Column titles; K is always named."""
-    kinds = list(row_kinds)
-    return ["query by", f"Recall@{k}", "± seeds", *kinds, "recall ≥ .5", "format errors", "reward"]
+    measures = [f"Recall@{k}", "± seeds", *row_kinds, *(["nDCG@10"] if ranks else [])]
+    return ["query by", *measures, "recall ≥ .5", "format errors", "reward"]
 
 
 def cells(row: Row, kinds: Iterable[str]) -> list[str]:
@@ -32,6 +32,7 @@ def cells(row: Row, kinds: Iterable[str]) -> list[str]:
         f"{row.recall:.3f}",
         f"{row.recall_spread:.3f}" if row.seeds > 1 else "",
         *(f"{row.by_kind[kind]:.3f}" if kind in row.by_kind else "" for kind in kinds),
+        *([] if row.ndcg is None else [f"{row.ndcg:.3f}"]),
         f"{row.at_least_half:.1%}",
         f"{row.format_errors:.1%}",
         f"{row.reward:+.2f}",
@@ -47,7 +48,8 @@ def kinds_of(rows: Iterable[Row]) -> list[str]:
 def as_rich(rows: Mapping[str, Row], k: int) -> Table:
     """The table for a terminal of 80 columns; `report.md` has a column for every kind of task."""
     table = Table(title=f"Held-out tasks, first {k} hits", padding=(0, 1), collapse_padding=True)
-    for i, title in enumerate(header([], k)):
+    ranks = any(row.ndcg is not None for row in rows.values())
+    for i, title in enumerate(header([], k, ranks=ranks)):
         title = title.replace("@", " @")  # may break there
         table.add_column(title, justify="left" if i == 0 else "right", no_wrap=i == 0)
     for row in ordered(rows):
@@ -59,7 +61,7 @@ def as_markdown(rows: Mapping[str, Row], k: int) -> str:
     """The table as Markdown."""
     lines = ordered(rows)
     kinds = kinds_of(lines)
-    titles = header(kinds, k)
+    titles = header(kinds, k, ranks=any(row.ndcg is not None for row in lines))
     out = [f"| {' | '.join(titles)} |", f"|---|{'--:|' * (len(titles) - 1)}"]
     out += [f"| {' | '.join(cells(row, kinds))} |" for row in lines]
     return "\n".join(out) + "\n"

@@ -300,7 +300,8 @@ class Trainer:
                 temperature=t.eval_temperature,
                 progress=bar.update,
             )
-        row = policy_row(name, rollouts, step=self.done)
+        ranks = not self.environment.prompter.language.boolean
+        row = policy_row(name, rollouts, step=self.done, ranks=ranks)
         self.reporter.say(
             f"{name}: Recall@{self.config.search.k} {row.recall:.3f}, "
             f"format errors {row.format_errors:.1%}, reward {row.reward:+.2f}"
