@@ -6,14 +6,17 @@ TORCH := torch==2.13.0+cpu
 TORCH_INDEX := https://download.pytorch.org/whl/cpu
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help install demo test test-long test-gpu lint format bench-search bench-step bench-templates clean
+.PHONY: help install demo test test-long test-gpu lint format bench-search bench-search-large bench-fleet bench-ranking bench-step bench-templates clean
 
 help:
 	@echo "make demo          a language model learns to search PubMed (under 15 minutes on 2 cores)"
 	@echo "make test          fast tests, linter and type checker"
 	@echo "make test-long     tests that fetch the real data and simulate several nodes"
 	@echo "make test-gpu      tests that need a CUDA device"
-	@echo "make bench-search  boolean queries a second, beside tantivy's own parser"
+	@echo "make bench-search  boolean queries beside SQLite FTS5, tantivy, Whoosh and Lucene"
+	@echo "make bench-search-large  the same on 1,000,000 synthetic records (half an hour)"
+	@echo "make bench-fleet   batch throughput of 1 and of N search workers"
+	@echo "make bench-ranking BM25 rankings beside bm25s"
 	@echo "make bench-step    where a training step's time goes, and what orchestration adds"
 	@echo "make bench-templates  what fixed query forms find on the held-out tasks"
 	@echo "make install       only make $(VENV)"
@@ -53,8 +56,18 @@ format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Real review queries and Lucene: make bench-search ARGS="--queries FILE.jsonl --lucene JAR"
 bench-search: install
-	$(BIN)/python -m bench.search
+	$(BIN)/python -m bench.search $(ARGS)
+
+bench-search-large: install
+	$(BIN)/python -m bench.search --records 1000000 --limit 120 --rounds 2 --peers fts5,lucene $(ARGS)
+
+bench-fleet: install
+	$(BIN)/python -m bench.fleet $(ARGS)
+
+bench-ranking: install
+	$(BIN)/python -m bench.ranking $(ARGS)
 
 bench-templates: install
 	$(BIN)/python -m bench.templates

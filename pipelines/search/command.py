@@ -57,6 +57,7 @@ BaseUrl = Annotated[
 
 
 def _known() -> tuple[type[BaseException], ...]:
+    from actors.search.dense.embed import EmbedderError
     from actors.search.index import IndexMismatchError
     from actors.search.live.errors import ServiceError
     from actors.search.ranking.failures import PassagesError
@@ -64,8 +65,8 @@ def _known() -> tuple[type[BaseException], ...]:
     from pipelines.data.failures import CorpusError
 
     return (
-        CorpusError, FetchError, IndexMismatchError, KeyError, OSError, PassagesError, ServiceError,
-        ValueError,
+        CorpusError, EmbedderError, FetchError, IndexMismatchError, KeyError, OSError,
+        PassagesError, ServiceError, ValueError,
     )  # fmt: skip
 
 
@@ -352,9 +353,8 @@ def emulate(
 ) -> None:
     """Serve an index over HTTP as the real service does: E-utilities, or ClinicalTrials.gov's API.
 
-    Any client of the real service runs against it unchanged. With Biopython:
-
-      from Bio import Entrez; Entrez.BASE_URL or the module's base address set to what is printed
+    Any client of the real service that can be given an address runs against it unchanged; Biopython
+    names NCBI's itself, `actors.search.emulator.biopython.entrez_at` points it elsewhere.
 
     Examples:
 
