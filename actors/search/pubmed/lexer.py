@@ -1,24 +1,35 @@
-"""Characters of a PubMed query to tokens with positions. Accepts any text."""
+"""Characters of a PubMed query to tokens with positions. Accepts any text.
+
+A query is first cut into parts: parentheses, operators, and the operands between them. An operand
+means the same wherever it stands, so it is read once; its tokens are words, phrases, tags, colons.
+"""
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
-OPEN, CLOSE, PHRASE, TAG, OPERATOR, COLON, WORD, STRAY = (
-    "open", "close", "phrase", "tag", "operator", "colon", "word", "stray",
-)  # fmt: skip
+PHRASE, TAG, COLON, WORD, STRAY = "phrase", "tag", "colon", "word", "stray"
+
+_WORD = r'[^\s()"\[\]&|:]+'
+_PHRASE = r'"[^"]*"'
+_TAG = r'\[[^\[\]"]*\]'
+_OPERATOR = r'(?:AND|OR|NOT)(?![^\s()"\[\]&|:])'
+_PART = re.compile(
+    rf"[()&|]|{_OPERATOR}|"
+    rf'(?:{_WORD}|{_PHRASE}|{_TAG}|[:"\[\]])'
+    rf'(?:\s*(?!{_OPERATOR})(?:{_WORD}|{_PHRASE}|{_TAG}|[:"\[\]]))*+'
+)
 _TOKEN = re.compile(
-    r'(?P<word>[^\s()"\[\]&|:]+)|(?P<open>\()|(?P<close>\))|"(?P<phrase>[^"]*)"'
-    r'|\[(?P<tag>[^\[\]"]*)\]|(?P<operator>[&|])|(?P<colon>:)|(?P<stray>["\[\]])'
+    rf'(?P<word>{_WORD})|"(?P<phrase>[^"]*)"|\[(?P<tag>[^\[\]"]*)\]'
+    r'|(?P<colon>:)|(?P<stray>["\[\]])'
 )
 _CURLY_QUOTES = dict.fromkeys(map(ord, "“”„‟«»″＂"), '"')
-_MAY_OPERATE = (WORD, OPERATOR)
-_OPERATORS = {"AND": "AND", "OR": "OR", "NOT": "NOT", "&": "AND", "|": "OR"}
 
 
 class Token(NamedTuple):
-    """`text` is without quotes or brackets; an operator's is AND, OR or NOT, however spelt.
+    """`text` is without quotes or brackets.
 
-    `position` and `end` bound it in the query, quotes and brackets included.
+    `position` and `end` bound it in its operand, quotes and brackets included.
     """
 
     kind: str
@@ -27,20 +38,31 @@ class Token(NamedTuple):
     end: int
 
 
-def lex(query: str) -> list[Token]:
-    """The tokens of `query`. AND, OR and NOT are operators in capitals only; `&` and `|` always.
+def parts(query: str) -> list[str]:
+    """`query` without the space between its parts: `(`, `)`, operators, operands.
 
-    A quotation mark or bracket without its partner is a `stray` token.
+    AND, OR and NOT are operators in capitals only; `&` and `|` always.
     """
+    plain = _straight(query)
+    if plain is query:
+        return _PART.findall(query)
+    return [query[match.start() : match.end()] for match in _PART.finditer(plain)]
+
+
+def starts(query: str) -> Iterator[int]:
+    """The position of each of the `parts` of `query`."""
+    return (match.start() for match in _PART.finditer(_straight(query)))
+
+
+def lex(operand: str) -> list[Token]:
+    """The tokens of an operand. A quotation mark or bracket without its partner is a `stray`."""
     tokens: list[Token] = []
-    plain = query if query.isascii() else query.translate(_CURLY_QUOTES)
-    new, append = tuple.__new__, tokens.append
-    for match in _TOKEN.finditer(plain):
+    for match in _TOKEN.finditer(_straight(operand)):
         kind = match.lastgroup or STRAY
-        text = match[kind]
-        start, end = match.span()
-        if text in _OPERATORS and kind in _MAY_OPERATE:
-            append(new(Token, (OPERATOR, _OPERATORS[text], start, end)))
-        else:
-            append(new(Token, (kind, text, start, end)))
+        tokens.append(Token(kind, match[kind], *match.span()))
     return tokens
+
+
+def _straight(text: str) -> str:
+    """`text` with typographic quotation marks made straight; no position changes."""
+    return text if text.isascii() else text.translate(_CURLY_QUOTES)

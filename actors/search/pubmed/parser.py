@@ -8,345 +8,131 @@ records but". Operands that hold nothing, such as `[pdat]` or `()`, are absent, 
 operator before them; a query of nothing else is an error.
 """
 
+import dataclasses
 import re
 from dataclasses import dataclass, field
-from datetime import date
-from operator import itemgetter
+from itertools import islice
 
-from actors.search.pubmed.dates import parse_date, parse_relative
-from actors.search.pubmed.fields import NEAR_FIELDS, Field, Tag, read_tag
-from actors.search.pubmed.lexer import (
-    CLOSE,
-    COLON,
-    OPEN,
-    OPERATOR,
-    PHRASE,
-    STRAY,
-    TAG,
-    WORD,
-    Token,
-    lex,
-)
-from actors.search.pubmed.terms import MIN_TRUNCATED, Piece, phrase, pieces
-from actors.search.pubmed.tree import DateRange, History, Ids, Near, Node, Operator, Term, Tree
-from actors.search.text import words
+from actors.search.pubmed.lexer import parts, starts
+from actors.search.pubmed.operands import read_operand
+from actors.search.pubmed.tree import History, Ids, Node, Operator, Tree
 from actors.search.types import QueryError
 
-_HISTORY = re.compile(r"#([0-9]{1,6})", re.ASCII)
-_PMID = re.compile(r"[0-9]+[,;]?", re.ASCII)
-_DATE_WORDS = 3  # `2010 Jan 5` and `last 5 years` are the longest dates
-_UNTAGGED = Tag(None)
-_OPERATORS = {operator.value: operator for operator in Operator}
-
-
-@dataclass(slots=True)
-class _Group:
-    """An open parenthesis: whether it has an operand so far, and the operator that waits."""
-
-    filled: bool = False
-    operator: Operator | None = None
-
-
-@dataclass(slots=True)
-class _Operand:
-    """Words or one phrase with the tag that follows; `end` is the index of the token after it."""
-
-    tokens: list[Token]
-    tag: Token | None
-    meaning: Tag
-    end: int
-
-    @property
-    def quoted(self) -> bool:
-        return bool(self.tokens) and self.tokens[0].kind == PHRASE
-
-    @property
-    def dated(self) -> bool:
-        return self.meaning.field is not None and self.meaning.field.kind == "date"
+_PMIDS = re.compile(r"[0-9]+[,;]?(?:\s+[0-9]+[,;]?)*")
+_OPERATORS = {
+    "AND": Operator.AND,
+    "&": Operator.AND,
+    "OR": Operator.OR,
+    "|": Operator.OR,
+    "NOT": Operator.NOT,
+}
 
 
 def parse(query: str) -> Tree | QueryError:
     """The tree of `query`, or why it cannot be run."""
-    tokens = lex(query)
-    if tokens and all(t.kind == WORD and _PMID.fullmatch(t.text) for t in tokens):
-        ids = tuple(t.text.rstrip(",;") for t in tokens)
-        return Tree((Ids(ids, tokens[0].position),))
-    return _Parser(query, tokens, "#" in query).run()
+    found = parts(query)
+    if len(found) == 1 and _PMIDS.fullmatch(found[0]):
+        ids = tuple(word.rstrip(",;") for word in found[0].split())
+        return Tree((Ids(ids, 0),), position=next(starts(query)))
+    positions = list(starts(query)) if "#" in query else []
+    return _Parser(query, found, positions).run()
 
 
 @dataclass(slots=True)
 class _Parser:
+    """Joins operands. `filled` and `operator` are of the innermost open parenthesis.
+
+    They say whether it has an operand so far, and which operator waits for the next one; `outer`
+    holds the same of those around it.
+    """
+
     query: str
-    tokens: list[Token]
-    numbered: bool  # whether there may be history entries
+    parts: list[str]
+    positions: list[int]  # of the parts, where there may be history entries
     out: list[Node] = field(default_factory=list)
-    groups: list[_Group] = field(default_factory=lambda: [_Group()])
     warnings: dict[str, None] = field(default_factory=dict)
+    outer: list[tuple[bool, Operator | None]] = field(default_factory=list)
+    filled: bool = False
+    operator: Operator | None = None
+    first: tuple[int, int] = (0, 0)  # of the node put out first: its part, its position in it
 
     def run(self) -> Tree | QueryError:
-        if STRAY in map(itemgetter(0), self.tokens):
-            self.warn("quotation mark or bracket without its partner ignored")
-            self.tokens = [t for t in self.tokens if t.kind != STRAY]
-        i = 0
-        while i < len(self.tokens):
-            token = self.tokens[i]
-            if token.kind == OPEN:
-                self.groups.append(_Group())
-            elif token.kind == CLOSE:
+        for number, part in enumerate(self.parts):
+            if part in _OPERATORS:
+                self.operate(_OPERATORS[part])
+            elif part == "(":
+                self.outer.append((self.filled, self.operator))
+                self.filled, self.operator = False, None
+            elif part == ")":
                 self.close()
-            elif token.kind == OPERATOR:
-                self.operator(_OPERATORS[token.text])
             else:
-                i = self.operand_at(i)
-                continue
-            i += 1
-        if len(self.groups) > 1:
+                self.operand(number, part)
+        if self.outer:
             self.warn("unbalanced parentheses: missing ) added")
-            while len(self.groups) > 1:
+            while self.outer:
                 self.close()
         self.drop_operator()
         if not self.out:
-            position = self.tokens[0].position if self.tokens else 0
             why = f" ({'; '.join(self.warnings)})" if self.warnings else ""
             message = f"the query is blank: it holds nothing to search for{why}"
-            return QueryError(message, self.query, position)
-        return Tree(tuple(self.out), tuple(self.warnings))
+            return QueryError(message, self.query, self.start(0))
+        first, offset = self.first
+        position = self.start(first) + offset
+        return Tree(tuple(self.out), tuple(self.warnings), position)
+
+    def start(self, number: int) -> int:
+        """Where a part begins in the query."""
+        return next(islice(starts(self.query), number, None), 0)
 
     def warn(self, message: str, kind: str = "OutputMessage") -> None:
         self.warnings[f"{kind}: {message}"] = None
 
     def close(self) -> None:
-        if len(self.groups) == 1:
+        if not self.outer:
             self.warn("unbalanced parentheses: extra ) ignored")
             return
         self.drop_operator()
-        if self.groups.pop().filled:
+        filled = self.filled
+        self.filled, self.operator = self.outer.pop()
+        if filled:
             self.join()
         else:
-            self.blank()
+            self.operator = None
 
-    def operator(self, operator: Operator) -> None:
-        group = self.groups[-1]
-        if not group.filled and operator is not Operator.NOT:
+    def operate(self, operator: Operator) -> None:
+        if not self.filled and operator is not Operator.NOT:
             self.warn("operator without a term before it ignored")
             return
-        if group.operator is not None:
+        if self.operator is not None:
             self.warn("of several operators in a row the last one counts")
-        group.operator = operator
+        self.operator = operator
 
     def drop_operator(self) -> None:
-        if self.groups[-1].operator is not None:
+        if self.operator is not None:
             self.warn("operator without a term after it ignored")
-            self.groups[-1].operator = None
+            self.operator = None
 
-    def blank(self) -> None:
-        """An operand that holds nothing is absent, and so is the operator before it."""
-        self.groups[-1].operator = None
-
-    def put(self, node: Node) -> None:
-        self.out.append(node)
-        self.join()
+    def operand(self, number: int, text: str) -> None:
+        """Put out what an operand says. If it holds nothing, so is the operator before it."""
+        for said in read_operand(text):
+            if said is None:
+                self.operator = None
+            elif isinstance(said, str):
+                self.warnings[said] = None
+            else:
+                if not self.out:
+                    self.first = number, said.position
+                if self.positions and isinstance(said, History):
+                    position = self.positions[number] + said.position
+                    said = dataclasses.replace(said, position=position)
+                self.out.append(said)
+                self.join()
 
     def join(self) -> None:
         """What was last put out becomes an operand of the group."""
-        group = self.groups[-1]
-        if group.filled:
-            self.out.append(group.operator or Operator.AND)
-        elif group.operator is Operator.NOT:
+        if self.filled:
+            self.out.append(self.operator or Operator.AND)
+        elif self.operator is Operator.NOT:
             self.warn("NOT without a term before it read as: all records NOT")
             self.out.append(Operator.COMPLEMENT)
-        group.filled, group.operator = True, None
-
-    def operand_at(self, i: int) -> int:
-        """Read a term or a date range that starts at token `i`; the index after it."""
-        left = self.scan(i)
-        while left.end < len(self.tokens) and self.tokens[left.end].kind == COLON:
-            right = self.scan(left.end + 1)
-            if left.dated or right.dated:
-                return self.range(left, right)
-            if left.tag or left.quoted or right.quoted:
-                self.term(left)
-                return left.end + 1
-            left.tokens += right.tokens
-            left.tag, left.meaning, left.end = right.tag, right.meaning, right.end
-        if left.dated and left.tokens:
-            self.day(left)
-        else:
-            self.term(left)
-        return left.end
-
-    def scan(self, i: int) -> _Operand:
-        tokens = self.tokens
-        end = i
-        if end < len(tokens) and tokens[end].kind == PHRASE:
-            end += 1
-        else:
-            while end < len(tokens) and tokens[end].kind == WORD:
-                end += 1
-        found = tokens[i:end]
-        if end == len(tokens) or tokens[end].kind != TAG:
-            return _Operand(found, None, _UNTAGGED, end)
-        tag = tokens[end]
-        meaning = read_tag(tag.text)
-        if meaning.field is None and tag.text.strip():
-            self.warn(" ".join(tag.text.split()), "FieldNotFound")
-        if not found:
-            self.warn(f"[{tag.text}] without a term before it ignored")
-        return _Operand(found, tag, meaning, end + 1)
-
-    def term(self, operand: _Operand) -> None:
-        """Put out what is neither a date nor a range."""
-        tokens, tag = operand.tokens, operand.meaning
-        if not tokens:
-            self.blank()
-            return
-        if self.numbered and not operand.quoted and any(t.text[0] == "#" for t in tokens):
-            tokens = self.histories(tokens)
-            if not tokens:
-                return
-        if tag.field is not None and tag.field.kind == "id":
-            ids = re.split(r"[\s,;]+", " ".join(t.text for t in tokens))
-            if found := tuple(i for i in ids if i):
-                self.put(Ids(found, tokens[0].position))
-            else:
-                self.blank()
-            return
-        end = operand.tag.end if operand.tag and tag.field else tokens[-1].end
-        text = self.query[tokens[0].position : end]
-        qualifier = ""
-        if tag.field is not None and tag.field.kind == "mesh" and "/" in text:
-            tokens, qualifier = _split_qualifier(tokens)
-        parts: tuple[Piece, ...]
-        if tag.field is not None and tag.field.kind == "raw":
-            value = " ".join(" ".join(t.text for t in tokens).lower().split())
-            parts, ignored = ((value,),) if value else (), False
-        else:
-            parts, ignored = _pieces(tokens, tagged=operand.tag is not None)
-        if ignored and not (tag.field and tag.field.kind == "author"):  # truncated anyhow
-            self.warn(f"truncation ignored in {text}: * needs 4 characters and the end of a word")
-        if not parts:
-            self.blank()
-            return
-        position = tokens[0].position
-        if tag.slop is not None and tag.field is not None:
-            groups = tuple((word,) for piece in parts for word in piece)
-            starred = "*" in text
-            if len(groups) > 1 and not starred and tag.field.label in NEAR_FIELDS:
-                self.put(Near(text, groups, tag.slop, position, tag.field))
-                return
-            self.warn(f"proximity ignored in {text}: {_why_not_near(starred, tag.field)}")
-        quoted = operand.quoted
-        self.put(Term(text, parts, position, tag.field, quoted, tag.explode, qualifier))
-
-    def histories(self, tokens: list[Token]) -> list[Token]:
-        """Put out each `#n` and the words before it; the words after the last one."""
-        found: list[Token] = []
-        for token in tokens:
-            if match := _HISTORY.fullmatch(token.text):
-                if found:
-                    self.term(_Operand(found, None, _UNTAGGED, 0))
-                self.put(History(int(match[1]), token.position))
-                found = []
-            else:
-                found.append(token)
-        return found
-
-    def day(self, operand: _Operand) -> None:
-        """Put out the date that ends an operand, and the words before it."""
-        tokens = operand.tokens
-        assert operand.tag is not None
-        for count in range(min(_DATE_WORDS, len(tokens)), 0, -1):
-            text = " ".join(token.text for token in tokens[-count:])
-            last, days = parse_relative(text), parse_date(text)
-            if last or days:
-                break
-        else:
-            count = 1
-        if not any(token.text.strip() for token in tokens):
-            self.blank()
-            return
-        if len(tokens) > count:
-            self.term(_Operand(tokens[:-count], None, _UNTAGGED, 0))
-        start, end = days or (None, None)
-        position = tokens[-count].position
-        text = self.query[position : operand.tag.end]
-        self.put(DateRange(text, start, end, position, operand.meaning.field, last))
-
-    def range(self, left: _Operand, right: _Operand) -> int:
-        """Put out `left:right`; the index after it. A missing end is open, no ends are blank."""
-        starts = any(token.text.strip() for token in left.tokens)
-        ends = any(token.text.strip() for token in right.tokens)
-        if not starts and not ends:
-            self.blank()
-            return right.end
-        first: date | None = date.min
-        last: date | None = date.max
-        position = (left.tokens or right.tokens)[0].position
-        if starts:
-            used, days = _date_at(left.tokens, before=True)
-            first = days and days[0]
-            position = left.tokens[-used].position
-            if len(left.tokens) > used:
-                self.term(_Operand(left.tokens[:-used], None, _UNTAGGED, 0))
-        after = right.end
-        if ends:
-            used, days = _date_at(right.tokens, before=False)
-            last = days and days[1]
-            if right.tag is None:
-                after -= len(right.tokens) - used
-            elif used < len(right.tokens):
-                self.warn(f"{right.tokens[used].text} ignored after a date")
-        if first is None or last is None:
-            first = last = None
-        field_ = right.meaning.field if right.dated else left.meaning.field
-        text = self.query[position : self.tokens[after - 1].end]
-        self.put(DateRange(text, first, last, position, field_))
-        return after
-
-
-def _pieces(tokens: list[Token], tagged: bool) -> tuple[tuple[Piece, ...], bool]:
-    """The pieces of a term, and whether a `*` had to be ignored."""
-    if tokens[0].kind == PHRASE:
-        found, ignored = phrase(tokens[0].text)
-        return ((found,) if found else ()), ignored
-    if len(tokens) == 1:
-        return pieces(tokens[0].text)
-    parts: list[Piece] = []
-    ignored = False
-    last = len(tokens) - 1
-    for i, token in enumerate(tokens):
-        before = tagged and i == last and sum(len(w) for p in parts for w in p) >= MIN_TRUNCATED
-        some, bad = pieces(token.text, before)
-        ignored |= bad
-        parts += some
-    return tuple(parts), ignored
-
-
-def _date_at(tokens: list[Token], before: bool) -> tuple[int, tuple[date, date] | None]:
-    """The date that ends (`before` a colon) or starts `tokens`: how many of them, and its days."""
-    for count in range(min(_DATE_WORDS, len(tokens)), 0, -1):
-        text = " ".join(t.text for t in (tokens[-count:] if before else tokens[:count]))
-        if not before and text.lower() == "present":
-            return count, (date.max, date.max)
-        if days := parse_date(text):
-            return count, days
-    return 1, None
-
-
-def _split_qualifier(tokens: list[Token]) -> tuple[list[Token], str]:
-    """`heading/subheading`: the tokens of the heading, and the subheading."""
-    for i, token in enumerate(tokens):
-        head, slash, tail = token.text.partition("/")
-        if slash:
-            text = " ".join((tail, *(t.text for t in tokens[i + 1 :])))
-            heading = [*tokens[:i], token._replace(text=head)] if head.strip() else tokens[:i]
-            return heading or tokens, " ".join(words(text)) if heading else ""
-    return tokens, ""
-
-
-def _why_not_near(starred: bool, found: Field) -> str:
-    if starred:
-        return "no truncation in it"
-    if found.label not in NEAR_FIELDS:
-        return "only [ti], [tiab] and [ad] have it"
-    return "it needs two words"
+        self.filled, self.operator = True, None

@@ -75,7 +75,9 @@ class Translator:
                 return QueryError(f"entry #{number} of the history is blank", query)
         steps = self._steps(tree, today, warnings, mapped)
         if not steps:
-            position = next(n.position for n in tree.nodes if not isinstance(n, Operator))
+            position = tree.position
+            if position is None:
+                position = next(n.position for n in tree.nodes if not isinstance(n, Operator))
             message = "the query is blank: it holds only words that are not searched"
             return QueryError(message, query, position)
         texts: dict[int, str] = {}

@@ -92,12 +92,19 @@ class History:
     position: int = dataclasses.field(compare=False)
 
 
-Node = Term | Near | DateRange | Ids | History | Operator
+Operand = Term | Near | DateRange | Ids | History
+Node = Operand | Operator
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """`nodes` in postfix order (never empty), and what was tolerated while parsing."""
+    """`nodes` in postfix order (never empty), and what was tolerated while parsing.
+
+    `position` is where the first of them stands in the query. A PubMed node's own position counts
+    from the start of its operand, since equal operands share their nodes; that of a `History` and
+    all of Ovid's count from the start of the query.
+    """
 
     nodes: tuple[Node, ...]
     warnings: tuple[str, ...] = ()
+    position: int | None = dataclasses.field(default=None, compare=False)
