@@ -1,12 +1,13 @@
 """`seekray evaluate ir`: classic retrieval collections on BM25, dense and hybrid engines."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+
+from pipelines.plain_errors import plain_errors
 
 if TYPE_CHECKING:
     from pipelines.ir.engines import EngineMaker
@@ -14,29 +15,22 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Evaluate engines on judged collections.")
 console = Console()
-errors = Console(stderr=True)
 
 
-@contextmanager
-def _plain_errors() -> Iterator[None]:
+def _known() -> tuple[type[BaseException], ...]:
     from actors.search.dense.embed import EmbedderError
     from actors.search.dense.failures import DenseError
+    from actors.search.index import IndexMismatchError
     from actors.search.ranking.analysis import AnalysisError
     from actors.search.ranking.failures import PassagesError
     from pipelines.data.cache import FetchError
     from pipelines.data.failures import CorpusError
     from pipelines.ir.failures import IREvaluationError, RunFileError
 
-    known = (
-        AnalysisError, CorpusError, DenseError, EmbedderError, FetchError, IREvaluationError,
-        PassagesError, RunFileError,
+    return (
+        AnalysisError, CorpusError, DenseError, EmbedderError, FetchError, IndexMismatchError,
+        IREvaluationError, OSError, PassagesError, RunFileError,
     )  # fmt: skip
-    try:
-        yield
-    except known as error:
-        errors.print(f"[bold red]error:[/bold red] {type(error).__name__}", highlight=False)
-        errors.print(str(error), markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(2) from error
 
 
 @app.command("ir")
@@ -69,13 +63,14 @@ def evaluate_ir(
     """Measure engines on judged collections; write TREC runs and the values of each query."""
     from pipelines.progress import RichReporter
 
-    with _plain_errors():
+    with plain_errors(_known):
         from actors.search.dense.factory import IndexSpec
         from actors.search.ranking.analysis import Analysis
         from actors.search.ranking.bm25 import Bm25
         from pipelines.ir.engines import EngineMaker, EngineOptions, check_engines
         from pipelines.ir.evaluate import MEASURES
         from pipelines.ir.failures import IREvaluationError
+        from pipelines.ir.report import check_names
 
         try:
             parameters = Bm25(k1, b)
@@ -91,6 +86,7 @@ def evaluate_ir(
         )
         kinds = engines or ["bm25", "dense", "hybrid"]
         check_engines(kinds)
+        check_names(sets)
         asked = measures or [name for name in MEASURES if _cutoff(name) <= k]
         reporter = RichReporter(console)
         maker = EngineMaker(options, reporter=reporter)

@@ -3,25 +3,37 @@
 from collections import OrderedDict
 from datetime import date
 
-from actors.search.types import InfraFailure, SearchOutcome, SearchRequest
+from actors.search.types import (
+    InfraFailure,
+    QueryError,
+    SearchOutcome,
+    SearchRequest,
+    SearchResult,
+)
 
 Key = tuple[object, ...]
 
 
 class ResultCache:
-    """The last `max_entries` outcomes of one index. Failures of ours are never kept."""
+    """The last `max_entries` outcomes of one index, with `max_ids` hits together at most.
 
-    def __init__(self, index_hash: str, max_entries: int = 10_000) -> None:
+    A hit takes some 70 bytes. Failures of ours are never kept.
+    """
+
+    def __init__(
+        self, index_hash: str, max_entries: int = 10_000, max_ids: int = 5_000_000
+    ) -> None:
         self.index_hash = index_hash
-        self.max_entries = max_entries
+        self.max_entries, self.max_ids = max_entries, max_ids
         self.hits = self.misses = 0
+        self._ids = 0
         self._entries: OrderedDict[Key, SearchOutcome] = OrderedDict()
 
     def key(self, request: SearchRequest) -> Key:
         """Index, query without needless blanks, dates, K, and how it is read and ordered."""
         return (
             self.index_hash,
-            " ".join(request.query.split()) if "\n" not in request.query else request.query,
+            _spaced(request.query),
             request.k,
             request.date_to,
             request.order,
@@ -33,10 +45,10 @@ class ResultCache:
         )
 
     def get(self, request: SearchRequest) -> SearchOutcome | None:
-        """What was kept of an equal request."""
+        """What was kept of an equal request. An error's place holds for its own spelling only."""
         key = self.key(request)
         found = self._entries.get(key)
-        if found is None:
+        if found is None or (isinstance(found, QueryError) and found.query != request.query):
             self.misses += 1
             return None
         self.hits += 1
@@ -47,6 +59,18 @@ class ResultCache:
         """Keep an outcome that would come again."""
         if isinstance(outcome, InfraFailure) or not self.max_entries:
             return
-        self._entries[self.key(request)] = outcome
-        while len(self._entries) > self.max_entries:
-            self._entries.popitem(last=False)
+        key = self.key(request)
+        self._ids += _ids(outcome) - _ids(self._entries.pop(key, None))
+        self._entries[key] = outcome
+        while len(self._entries) > self.max_entries or self._ids > self.max_ids:
+            _, gone = self._entries.popitem(last=False)
+            self._ids -= _ids(gone)
+
+
+def _spaced(query: str) -> str:
+    """`query` without needless blanks; one of several lines as it is, for lines mean something."""
+    return query if len(query.splitlines()) > 1 else " ".join(query.split())
+
+
+def _ids(outcome: SearchOutcome | None) -> int:
+    return len(outcome.ids) if isinstance(outcome, SearchResult) else 0

@@ -131,6 +131,10 @@ class GatheredCorpus:
             for asked, words in zip(questions.variations, facts.variations, strict=True)
         )
         self._frequencies.update(zip(questions.frequencies, facts.frequencies, strict=True))
+        self.drop_questions()
+
+    def drop_questions(self) -> None:
+        """Ask nothing of what was guessed so far."""
         for asked in self._open:
             asked.clear()
 
@@ -153,7 +157,11 @@ class ShardPlanner:
         self._planner = Planner(corpus, mesh)
 
     def plan(self, requests: Sequence[SearchRequest]) -> list[QueryPlan | QueryError]:
-        """The plans of `requests`, in their order. Errors of `ask` are the caller's."""
+        """The plans of `requests`, in their order. Errors of `ask` are the caller's.
+
+        Questions that a failed batch left open are not asked again for this one.
+        """
+        self._corpus.drop_questions()
         if self._corpus.forget_if_full():
             self._planner = Planner(self._corpus, self._mesh)
         for _ in range(MAX_ROUNDS):

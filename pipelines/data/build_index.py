@@ -30,6 +30,7 @@ from pipelines.progress import Reporter, SilentReporter
 
 _BYTES_PER_BYTE = {".gz": 7.0, ".zip": 7.0}  # parts and shards together, for a byte of input
 _BYTES_PER_PLAIN_BYTE = 1.5
+_LOCK = "lock"
 
 Extras = Callable[[Path], None]
 """Puts further files into a new index's folder."""
@@ -124,10 +125,10 @@ def build_index(
         raise BuildError(str(err)) from err
     work = out.parent / f".{out.name}.build"
     try:
-        if not resume:
-            shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True, exist_ok=True)
         with _alone(work):
+            if not resume:
+                _clear(work)
             _check_disk(items, work)
             with spread(max(len(items), shards), workers, address) as run:
                 run.check_sees([work, *(item.path for item in items[:1])])
@@ -191,11 +192,16 @@ def _merged(
 
 
 def _write_shard(task: tuple[Plan, Path], number: int) -> Shard:
-    """Write a shard, unless an interrupted build did."""
+    """Write a shard, unless an interrupted build did.
+
+    The mark of a shard outlives it where a build was killed after its index was put in place.
+    """
     planned, building = task
     marker = building.with_name(f"{building.name}.{number}.done")
     if marker.is_file():
-        return Shard(**json.loads(marker.read_text(encoding="utf-8")))
+        done = Shard(**json.loads(marker.read_text(encoding="utf-8")))
+        if (building / done.name).is_dir():
+            return done
     shard = write_shard(planned, number, building)
     temporary = marker.with_suffix(f".{os.getpid()}")
     temporary.write_text(json.dumps(asdict(shard)), encoding="utf-8")
@@ -205,12 +211,26 @@ def _write_shard(task: tuple[Plan, Path], number: int) -> Shard:
 
 @contextmanager
 def _alone(work: Path) -> Iterator[None]:
-    with (work / "lock").open("w") as lock:
+    path = work / _LOCK
+    with path.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as err:
-            raise BuildError(f"{work}: another build of this index is under way") from err
+            # A build that has just ended took its folder, and this lock, away.
+            alone = path.exists() and os.path.samestat(path.stat(), os.fstat(lock.fileno()))
+        except BlockingIOError:
+            alone = False
+        if not alone:
+            raise BuildError(f"{work}: another build of this index is under way")
         yield
+
+
+def _clear(work: Path) -> None:
+    """Throw away all but the lock."""
+    for path in work.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != _LOCK:
+            path.unlink()
 
 
 def _check_disk(items: Sequence[Item], work: Path) -> None:

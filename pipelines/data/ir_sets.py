@@ -6,6 +6,8 @@ BEIR's own `qrels/SPLIT.tsv` (`query-id`, `corpus-id`, `score` under a header). 
 """
 
 import gzip
+import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,7 +88,9 @@ def load_ir_set(folder: str | Path, split: str = "") -> IRSet:
         if not kept:
             known = ", ".join(sorted({query.split for query in queries if query.split})) or "none"
             raise CorpusError(f"{path}: no query of split {split!r} (splits there: {known})")
-    return IRSet(folder.name, corpus, tuple(kept), {query.id: qrels[query.id] for query in kept})
+    return IRSet(
+        folder.resolve().name, corpus, tuple(kept), {query.id: qrels[query.id] for query in kept}
+    )
 
 
 def corpus_file(path: str | Path) -> Path:
@@ -147,23 +151,23 @@ def _judgements(folder: Path, split: str) -> Iterator[_Judgement]:
 
 
 def _tsv_judgements(path: Path) -> Iterator[_Judgement]:
-    with (
-        gzip.open(path, "rt", encoding="utf-8")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8") as lines
-    ):
-        for number, line in enumerate(lines, 1):
-            cells = line.rstrip("\r\n").split("\t")
-            place = f"{path}, line {number}"
-            if cells == [""] or (number == 1 and cells[0] == "query-id"):
-                continue
-            if len(cells) != 3:
-                raise CorpusError(f"{place}: expected query-id, corpus-id, score between tabs")
-            yield place, cells[0], cells[1], _grade(cells[2], place)
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as err:
+        raise CorpusError(f"{path}: cannot be read: {err}") from err
+    for number, line in enumerate(text.split("\n"), 1):
+        cells = line.rstrip("\r\n").split("\t")
+        place = f"{path}, line {number}"
+        if cells == [""] or (number == 1 and cells[0] == "query-id"):
+            continue
+        if len(cells) != 3:
+            raise CorpusError(f"{place}: expected query-id, corpus-id, score between tabs")
+        yield place, cells[0], cells[1], _grade(cells[2], place)
 
 
 def _grade(value: object, place: str) -> int:
-    if isinstance(value, str) and value.strip().lstrip("+-").isdecimal():
+    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d+\s*", value):
         return int(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return value

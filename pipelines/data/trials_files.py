@@ -43,7 +43,7 @@ def read_studies(item: Item) -> Iterator[Study]:
                 place = f"{item.path}/{member.filename}"
                 try:
                     data = file.read(member)
-                except (zipfile.BadZipFile, zlib.error, OSError) as err:
+                except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError) as err:
                     raise CorpusError(f"{place}: cannot be read: {err}") from err
                 yield from _of_json(data, place)
         return

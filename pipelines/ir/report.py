@@ -9,8 +9,23 @@ from typing import Any
 from rich.table import Table
 
 from pipelines.ir.evaluate import Evaluation
+from pipelines.ir.failures import IREvaluationError
 from pipelines.ir.runs import write_run
 from pipelines.ir.significance import bootstrap_interval, randomisation_p
+
+
+def check_names(sets: Sequence[Path]) -> None:
+    """Raises `IREvaluationError` for two folders of one name: what one leaves would replace the
+    other's."""
+    seen: dict[str, Path] = {}
+    for folder in sets:
+        name = folder.resolve().name
+        if name in seen:
+            raise IREvaluationError(
+                f"two sets are named {name!r}: {seen[name]} and {folder}; evaluate each with its "
+                "own --out"
+            )
+        seen[name] = folder
 
 
 def write_evaluation(evaluation: Evaluation, folder: str | Path) -> Path:

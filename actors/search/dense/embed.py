@@ -32,7 +32,8 @@ class Embeddings:
 class Embedder:
     """A sentence-transformers model: a local folder or a hub id.
 
-    `name` is what indexes remember the model by (default: the folder's name, or the hub id). A text
+    `name` is what indexes know the model by (default: the folder's name, or the hub id), `source`
+    where it was loaded from: the folder's absolute path, or the hub id. A text
     longer than `max_tokens` (default and upper bound: the model's own window) is cut and counted.
     Prefixes are what E5 and BGE models want before queries or passages.
     """
@@ -48,11 +49,12 @@ class Embedder:
         query_prefix: str = "",
         passage_prefix: str = "",
     ) -> None:
-        self._folder = Path(model).expanduser()
+        self._folder = Path(model).expanduser().absolute()
         self.name = name or (self._folder.name if self._folder.is_dir() else str(model))
+        self.source = str(self._folder) if self._folder.is_dir() else str(model)
         self.batch_size = batch_size
         self.query_prefix, self.passage_prefix = query_prefix, passage_prefix
-        self._model = _load(str(self._folder) if self._folder.is_dir() else str(model), device)
+        self._model = _load(self.source, device)
         window = self._model.max_seq_length or _positions(self._model)
         if max_tokens is not None and not 0 < max_tokens <= window:
             raise EmbedderError(

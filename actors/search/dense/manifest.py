@@ -14,12 +14,17 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class DenseManifest:
-    """Contents of a saved index. `fingerprint` is the embedder's, `truncated` counts cut texts."""
+    """Contents of a saved index. `fingerprint` is the embedder's, `truncated` counts cut texts.
+
+    `source` is where the model was loaded from: a folder, which may lie elsewhere by now, or a hub
+    id.
+    """
 
     corpus: str
     corpus_hash: str
     model: str
     fingerprint: str
+    source: str = ""
     max_tokens: int | None = None
     query_prefix: str = ""
     passage_prefix: str = ""

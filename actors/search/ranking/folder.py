@@ -120,9 +120,10 @@ def open_engine(
 ) -> "Engine":
     """The engine `kind` (bm25, dense, hybrid) over the passages in `folder`.
 
-    Dense search embeds queries with `embedder`, or loads `model` (a folder or hub id; default: the
-    name in the manifest) with the settings the passages were embedded with. `corpus_hash` is the
-    corpus that is wanted; any other is refused. `weights` are of (bm25, dense) in the fusion.
+    Dense search embeds queries with `embedder`, or loads `model` (a folder or hub id; default:
+    where the manifest says it came from) with the settings the passages were embedded with.
+    `corpus_hash` is the corpus that is wanted; any other is refused. `weights` are of (bm25, dense)
+    in the fusion.
     """
     if kind not in KINDS:
         raise PassagesError(f"engine {kind!r} is none of {', '.join(KINDS)}")
@@ -201,17 +202,19 @@ def _add_dense(
     cache: str | Path | None,
     progress: "Progress | None",
 ) -> None:
+    from actors.search.dense import manifest as dense
     from actors.search.dense.embed import embed_cached
     from actors.search.dense.factory import IndexSpec
     from actors.search.dense.index import DenseIndex
-    from actors.search.dense.manifest import DenseManifest, check_corpus, check_model, read_manifest
 
     spec = spec or IndexSpec()
     target = folder / f"dense-{spec.kind}"
-    if target.exists():
-        there = read_manifest(target)
-        check_corpus(there, manifest.corpus, manifest.corpus_hash, str(target))
-        check_model(there, embedder.name, embedder.fingerprint, embedder.dimension, str(target))
+    if (target / dense.MANIFEST).exists():  # a save that was broken off leaves none
+        there = dense.read_manifest(target)
+        dense.check_corpus(there, manifest.corpus, manifest.corpus_hash, str(target))
+        dense.check_model(
+            there, embedder.name, embedder.fingerprint, embedder.dimension, str(target)
+        )
         if there.settings == spec.settings():
             return
     texts = [contents(passage) for passage in passages]
@@ -220,11 +223,12 @@ def _add_dense(
     else:
         made = embed_cached(embedder, texts, manifest.corpus_hash, cache, progress)
     index = DenseIndex.build([passage.id for passage in passages], made.vectors, spec)
-    about = DenseManifest(
+    about = dense.DenseManifest(
         corpus=manifest.corpus,
         corpus_hash=manifest.corpus_hash,
         model=embedder.name,
         fingerprint=embedder.fingerprint,
+        source=embedder.source,
         max_tokens=embedder.max_tokens,
         query_prefix=embedder.query_prefix,
         passage_prefix=embedder.passage_prefix,
@@ -252,7 +256,8 @@ def _open_dense(
     about = read_manifest(folder)
     check_corpus(about, manifest.corpus, manifest.corpus_hash, str(folder))
     embedder = embedder or Embedder(
-        model or about.model,
+        model or about.source or about.model,
+        name="" if model else about.model,
         max_tokens=about.max_tokens,
         query_prefix=about.query_prefix,
         passage_prefix=about.passage_prefix,

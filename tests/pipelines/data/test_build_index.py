@@ -157,6 +157,31 @@ def test_finished_shards_are_kept(tmp_path, monkeypatch):
     assert verify(tmp_path / "out") == []
 
 
+def test_a_build_that_was_killed_after_its_index_was_in_place_is_done_again(tmp_path, monkeypatch):
+    files = baseline(tmp_path, 2, 20)
+    with monkeypatch.context() as patch:
+        patch.setattr(module.shutil, "rmtree", lambda path, **_: 1 / 0 if path == work else None)
+        work = tmp_path / ".out.build"
+        with pytest.raises(ZeroDivisionError):
+            build_pubmed_index(files, tmp_path / "out", workers=1, shards=2)
+    assert work.exists()
+    assert verify(tmp_path / "out") == []
+    manifest = build_pubmed_index(files, tmp_path / "out", workers=1, shards=2)
+    assert verify(tmp_path / "out") == []
+    assert sum(open_index(tmp_path / "out", shard=n).size for n in (0, 1)) == manifest.records
+
+
+def test_linked_files_count_in_the_order_of_their_own_names(tmp_path):
+    old = write_xml(tmp_path / "z", article(1))
+    new = write_xml(tmp_path / "a", article(1, seed=1))
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / "pubmed24n0001.xml").symlink_to(old)
+    (linked / "pubmed24n0002.xml").symlink_to(new)
+    build_pubmed_index([linked], tmp_path / "out", workers=1)
+    assert open_index(tmp_path / "out").record("1").title == read_records([new])[0].title
+
+
 def test_starting_over(tmp_path, monkeypatch):
     files = baseline(tmp_path, 2, 20)
     with monkeypatch.context() as patch:
@@ -211,5 +236,10 @@ def test_what_cannot_be_built(tmp_path, monkeypatch):
 def test_two_builds_of_one_index_at_once(tmp_path):
     work = tmp_path / ".out.build"
     work.mkdir()
-    with module._alone(work), pytest.raises(BuildError, match="another build of this index"):
-        build_pubmed_index(baseline(tmp_path, 1, 10), tmp_path / "out", workers=1)
+    files = baseline(tmp_path, 1, 10)
+    (work / "of-the-first").touch()
+    with module._alone(work):
+        for resume in (True, False):
+            with pytest.raises(BuildError, match="another build of this index"):
+                build_pubmed_index(files, tmp_path / "out", workers=1, resume=resume)
+        assert (work / "of-the-first").exists()

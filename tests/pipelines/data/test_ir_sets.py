@@ -90,6 +90,27 @@ def test_errors_name_file_and_line(folder, name, rows, message):
         load_ir_set(folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("test.tsv", b"q1\td1\t+-1\n", r"test\.tsv, line 1: relevance is no whole number: '\+-1'"),
+        ("test.tsv", b"q\xff\td1\t1\n", r"test\.tsv: cannot be read: 'utf-8'"),
+        ("test.tsv.gz", gzip.compress(b"q1\td1\t1\n" * 99)[:20], r"test\.tsv\.gz: cannot be read"),
+    ],
+    ids=["sign", "encoding", "cut"],
+)
+def test_judgement_tables_that_are_damaged(folder, name, data, message):
+    (folder / "qrels").mkdir()
+    (folder / "qrels" / name).write_bytes(data)
+    with pytest.raises(CorpusError, match=message):
+        load_ir_set(folder)
+
+
+def test_a_set_is_named_after_its_folder_however_that_is_given(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert load_ir_set(".").name == folder.name
+
+
 def test_missing_parts(folder):
     (folder / "queries.jsonl").unlink()
     with pytest.raises(CorpusError, match=r"holds no queries\.jsonl \(or queries\.jsonl\.gz\)"):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,18 @@ def test_bad_input_is_one_message(monkeypatch, tmp_path, collection, arguments, 
     assert done.exit_code == 2
     assert words in done.output
     assert "Traceback" not in done.output
+
+
+def test_two_sets_of_one_name_or_a_file_as_out_are_one_message(monkeypatch, tmp_path, collection):
+    twin = shutil.copytree(collection, tmp_path / "twin" / collection.name)
+    sets = ["--set", str(collection), "--set", str(twin), "--engine", "bm25"]
+    done = command(monkeypatch, tmp_path, *sets)
+    assert done.exit_code == 2
+    assert f"two sets are named '{collection.name}'" in done.output
+    (tmp_path / "out").write_text("mine")
+    done = command(monkeypatch, tmp_path, "--set", str(collection), "--engine", "bm25")
+    assert done.exit_code == 2
+    assert (tmp_path / "out").read_text() == "mine"
 
 
 def test_an_engine_is_built_once(tmp_path, collection, model):

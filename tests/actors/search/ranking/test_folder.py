@@ -115,6 +115,21 @@ def test_the_model_is_loaded_with_the_settings_of_the_index(folder, embedder, tm
     assert engine.search(request) == open_engine(folder, "dense", embedder=embedder).search(request)
 
 
+def test_the_model_is_found_where_it_was_when_the_index_was_built(folder, embedder):
+    request = SearchRequest("title 7", 10)
+    found = open_engine(folder, "hybrid").search(request)
+    assert found == open_engine(folder, "hybrid", embedder=embedder).search(request)
+
+
+def test_vectors_whose_writing_was_broken_off_are_made_again(embedder, tmp_path):
+    options = {"corpus": "toy", "embedder": embedder}
+    build_passages_index(TEXTS, tmp_path / "index", **options)
+    (tmp_path / "index" / "dense-flat" / "manifest.json").unlink()
+    build_passages_index(TEXTS, tmp_path / "index", **options)
+    engine = open_engine(tmp_path / "index", "dense", embedder=embedder)
+    assert engine.search(SearchRequest("title 7", 50)).total == 40
+
+
 def test_another_model_is_refused_and_both_are_named(folder, tmp_path):
     other = write_embedder(tmp_path / "other", seed=1)
     with pytest.raises(DenseMismatchError, match=r"model 'tiny' .*with model 'other'"):
