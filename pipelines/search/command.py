@@ -165,20 +165,14 @@ class _Search:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The file's objects. ValueError names the line that is not one with a `query`."""
+    """The file's objects. `CorpusError` names the line that is not one with a `query`."""
     from pipelines.data.failures import CorpusError
+    from pipelines.data.jsonl import read_objects
 
-    with path.open(encoding="utf-8") as file:
-        for number, text in enumerate(file, start=1):
-            if not text.strip():
-                continue
-            try:
-                line = json_module.loads(text)
-            except ValueError as error:
-                raise CorpusError(f"{path}, line {number}: not JSON: {error}") from error
-            if not isinstance(line, dict) or not isinstance(line.get("query"), str):
-                raise CorpusError(f"{path}, line {number}: an object with a text `query` is needed")
-            yield line
+    for number, line in read_objects(path):
+        if not isinstance(line.get("query"), str):
+            raise CorpusError(f"{path}, line {number}: an object with a text `query` is needed")
+        yield line
 
 
 def _run(
@@ -233,7 +227,7 @@ def pubmed(
         if live:
             from actors.search.live.engines import LivePubMedEngine
 
-            engine = LivePubMedEngine(base_url, cache=_live_cache())
+            engine = LivePubMedEngine(base_url, cache=_live_cache(base_url))
         else:
             from actors.search.engines import open_pubmed
 
@@ -269,7 +263,7 @@ def trials(
         if live:
             from actors.search.live.engines import LiveTrialsEngine
 
-            engine = LiveTrialsEngine(base_url, cache=_live_cache())
+            engine = LiveTrialsEngine(base_url, cache=_live_cache(base_url))
         else:
             from actors.search.engines import open_engine
 
@@ -318,7 +312,10 @@ def _needed(index: Path | None) -> Path:
     return index
 
 
-def _live_cache() -> "AnswerCache":
+def _live_cache(base_url: str | None) -> "AnswerCache | None":
+    """None for another address: an emulator there may serve another index tomorrow."""
+    if base_url is not None:
+        return None
     from actors.search.live.cache import AnswerCache
     from pipelines.data.cache import cache_folder
 

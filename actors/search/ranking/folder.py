@@ -69,6 +69,8 @@ def build_passages_index(
     holds an index of other passages, `DenseError` from the dense index.
     """
     folder, passages = Path(folder), list(passages)
+    if folder.exists() and not folder.is_dir():
+        raise PassagesError(f"{folder} is a file, not a folder: choose another one")
     analysis = analysis or Analysis()
     _check_ids(passages, corpus)
     digest = passages_hash(passages)

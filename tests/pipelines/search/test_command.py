@@ -118,6 +118,10 @@ def test_a_file_that_is_not_of_queries_says_where(index, tmp_path):
     shown = search("pubmed", "--queries", file, "--index", index)
     assert shown.exit_code == 2
     assert "queries.jsonl, line 2" in shown.stderr
+    file.write_bytes(b'{"query": "gout"}\n\n{"query": "\xff"}\n')
+    shown = search("pubmed", "--queries", file, "--index", index)
+    assert shown.exit_code == 2
+    assert "queries.jsonl, line 3: not JSON" in shown.stderr
 
 
 @pytest.mark.parametrize(
@@ -159,7 +163,8 @@ def test_live_searches_answer_as_local_ones(index, trials):
         assert json.loads(live.stdout)["total"] == 2
 
 
-def test_emulate_serves_until_it_is_told_to_stop(index):
+def test_emulate_serves_until_it_is_told_to_stop(index, tmp_path, monkeypatch):
+    monkeypatch.setenv("SEEKRAY_CACHE", str(tmp_path))
     process = subprocess.Popen(
         [
             sys.executable,
@@ -183,6 +188,7 @@ def test_emulate_serves_until_it_is_told_to_stop(index):
             "pubmed", "gout[ti]", "--live", "--base-url", f"{url}/entrez/eutils/", "--json"
         )
         assert json.loads(shown.stdout)["ids"] == ["1"]
+        assert not list(tmp_path.iterdir())  # another index may be served there tomorrow
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 0
     finally:

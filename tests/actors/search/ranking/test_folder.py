@@ -189,6 +189,9 @@ def test_what_cannot_be_built_or_opened(folder, tmp_path, embedder):
         with pytest.raises(PassagesError, match=words):
             build_passages_index(texts, tmp_path / "bad", corpus="bad")
     assert not (tmp_path / "bad").exists()
+    (tmp_path / "file").touch()
+    with pytest.raises(PassagesError, match="file is a file, not a folder"):
+        build_passages_index(TEXTS, tmp_path / "file", corpus="toy")
     with pytest.raises(PassagesError, match="engine 'colbert' is none of bm25, dense, hybrid"):
         open_engine(folder, "colbert")
     with pytest.raises(PassagesError, match="is no index of passages"):
