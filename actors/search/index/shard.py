@@ -83,7 +83,8 @@ class ShardIndex:
 
     def find(self, atom: Atom) -> BitMap:
         """The records that hold `atom`. A word "" is the edge of a value."""
-        return self._cached(atom, lambda: self._find(atom))
+        found: BitMap | None = self._cache.held(atom)
+        return self._cached(atom, lambda: self._find(atom)) if found is None else found
 
     def near(self, near: Near) -> BitMap:
         """The records that hold `near`."""
@@ -191,9 +192,7 @@ class ShardIndex:
     def _cached(self, key: object, compute: Callable[[], BitMap]) -> BitMap:
         def computed() -> tuple[BitMap, int]:
             bits = compute()
-            held = bits.get_statistics()
-            size = held["n_bytes_array_containers"] + held["n_bytes_bitset_containers"]
-            return bits, size + held["n_bytes_run_containers"]
+            return bits, min(2 * len(bits), self.size // 8 + 8192)
 
         return self._cache.get(key, computed)
 

@@ -103,8 +103,11 @@ def _run(steps: Iterable[Step], lookup: Lookup, recalled: Mapping[int, BitMap]) 
             found = _value(stack.pop(), lookup)
             stack.append(found - _value(without, lookup) if found else found)
         else:
-            right, left = stack.pop(), stack.pop()
-            stack.append(_chain(step, left, right, lookup))
+            right, left = stack.pop(), stack[-1]
+            if isinstance(left, _Chain) and left.operator is step and not isinstance(right, _Chain):
+                left.operands.append(right)
+            else:
+                stack[-1] = _chain(step, left, right, lookup)
     return _value(stack[0], lookup)
 
 
@@ -198,28 +201,42 @@ RANKED = frozenset({"mesh", "publication_types", "chemicals", "authors", "journa
 
 def render(steps: Sequence[Step], recalled: Mapping[int, str] | None = None) -> str:
     """The query as PubMed writes it: fields spelt out, parentheses where order needs them."""
-    stack: list[tuple[deque[str], Operator | None]] = []
+    stack: list[tuple[str | deque[str], Operator | None]] = []  # one operand is a str
     for step in steps:
         if isinstance(step, Leaf):
-            stack.append((deque((step.label,)), None))
+            stack.append((step.label, None))
         elif isinstance(step, Recall):
-            text = (recalled or {}).get(step.number, f"#{step.number}")
-            stack.append((deque((text,)), None))
+            stack.append(((recalled or {}).get(step.number, f"#{step.number}"), None))
         elif step is Operator.COMPLEMENT:
-            inner, operator = stack.pop()
-            wrap(inner, operator is not None)
+            inner = _parts(*stack.pop())
             inner.appendleft("all[sb] NOT ")
             stack.append((inner, Operator.NOT))
         else:
             right, right_operator = stack.pop()
-            left, left_operator = stack.pop()
-            wrap(left, left_operator not in (None, step))
-            wrap(
-                right,
-                right_operator is not None and (right_operator is not step or step is Operator.NOT),
-            )
-            stack.append((concatenate(left, f" {step.value} ", right), step))
+            left, left_operator = stack[-1]
+            if left_operator is not step:
+                left = _parts(left, left_operator)
+                stack[-1] = left, step
+            assert isinstance(left, deque)
+            if isinstance(right, str):
+                left.append(_JOINS[step])
+                left.append(right)
+                continue
+            kept = right_operator is step and step is not Operator.NOT
+            right = _parts(right, None if kept else right_operator)
+            stack[-1] = concatenate(left, _JOINS[step], right), step
     return "".join(stack[0][0])
+
+
+_JOINS = {operator: f" {operator.value} " for operator in Operator}
+
+
+def _parts(text: str | deque[str], operator: Operator | None) -> deque[str]:
+    """`text` to add to, in parentheses if an `operator` made it."""
+    if isinstance(text, str):
+        return deque((text,))
+    wrap(text, operator is not None)
+    return text
 
 
 def wrap(text: deque[str], needed: bool) -> None:

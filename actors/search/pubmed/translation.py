@@ -15,7 +15,7 @@ from actors.search.pubmed.fields import DATE, UID, owner
 from actors.search.pubmed.leaves import MAX_EXPANSIONS
 from actors.search.pubmed.plan import Leaf, Plan, Recall, Step, render
 from actors.search.pubmed.reading import Reader, Reading
-from actors.search.pubmed.tree import DateRange, History, Ids, Near, Operator, Term, Tree
+from actors.search.pubmed.tree import DateRange, History, Ids, Near, Operand, Operator, Term, Tree
 from actors.search.text import words
 from actors.search.types import QueryError
 
@@ -44,6 +44,7 @@ class Translator:
     most_expansions: int | None = MAX_EXPANSIONS
     _reader: Reader = field(init=False, repr=False)
     _readings: dict[tuple[object, ...], Reading] = field(default_factory=dict, repr=False)
+    _known: dict[int, tuple[Operand, Reading]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         hidden: frozenset[str] = frozenset()
@@ -96,27 +97,38 @@ class Translator:
         mapped: dict[tuple[str, str], None],
     ) -> tuple[Step, ...]:
         """Steps of `tree`, without what turned out to hold nothing; () when all of it did."""
-        steps: list[Step] = []
-        present: list[bool] = []
+        steps: list[Step | None] = []
+        absent = False
+        known = self._known
         for node in tree.nodes:
             if isinstance(node, Operator):
-                _join(node, steps, present)
+                steps.append(node)
                 continue
-            if isinstance(node, DateRange):
-                steps.append(self._date(node, today, warnings))
-            elif isinstance(node, History):
-                steps.append(Recall(node.number))
-            else:
-                reading = self._read(node)
+            entry = known.get(id(node))
+            reading = entry[1] if entry is not None else self._reading(node, today)
+            if reading.warnings:
+                warnings.update(dict.fromkeys(reading.warnings))
+            if reading.mapped:
+                mapped.update(dict.fromkeys(reading.mapped))
+            if reading.steps:
                 steps += reading.steps
-                if reading.warnings:
-                    warnings.update(dict.fromkeys(reading.warnings))
-                if reading.mapped:
-                    mapped.update(dict.fromkeys(reading.mapped))
-                present.append(bool(reading.steps))
-                continue
-            present.append(True)
-        return tuple(steps)
+            else:
+                steps.append(None)
+                absent = True
+        return tuple(_present(steps) if absent else steps)  # type: ignore[arg-type]
+
+    def _reading(self, node: Operand, today: date) -> Reading:
+        """What an operand means. Parsers share nodes: what one means is found by its identity."""
+        if isinstance(node, History):
+            return Reading((Recall(node.number),))
+        if isinstance(node, DateRange):
+            return self._date(node, today)
+        reading = self._read(node)
+        if not isinstance(node, Ids) and len(node.text) <= _CACHED_CHARACTERS:
+            if len(self._known) >= _CACHED_TERMS:
+                self._known.clear()
+            self._known[id(node)] = node, reading
+        return reading
 
     def _read(self, node: Term | Near | Ids) -> Reading:
         if isinstance(node, Ids):
@@ -133,18 +145,18 @@ class Translator:
             reading = self._readings[key] = self._reader.read(node)
         return reading
 
-    def _date(self, node: DateRange, today: date, warnings: dict[str, None]) -> Leaf:
+    def _date(self, node: DateRange, today: date) -> Reading:
         found = node.field or DATE
         start, end = node.start, node.end
         if node.last is not None:
             start, end = back(today, *node.last), date.max
         if start is None or end is None:
-            warnings[f"PhraseNotFound: {node.text}"] = None
-            return Leaf(f'"{_plain(node.text)}"[{found.label}]')
+            leaf = Leaf(f'"{_plain(node.text)}"[{found.label}]')
+            return Reading((leaf,), (f"PhraseNotFound: {node.text}",))
         first = f"{start:%Y/%m/%d}".zfill(10)
         last = "3000/12/12" if end >= OPEN_END else f"{end:%Y/%m/%d}".zfill(10)
         label = f"{first}:{last}[{found.label}]"
-        return Leaf(label, days=(found.stores[0], start, end))
+        return Reading((Leaf(label, days=(found.stores[0], start, end)),))
 
 
 def _sense(node: Term | Near) -> tuple[object, ...]:
@@ -158,18 +170,26 @@ def _plain(text: str) -> str:
     return " ".join(words(text.partition("[")[0]))
 
 
-def _join(operator: Operator, steps: list[Step], present: list[bool]) -> None:
-    """Write `operator` if its operands are there; what is absent takes it along."""
-    if operator is Operator.COMPLEMENT:
-        if present[-1]:
-            steps.append(operator)
-        return
-    right, left = present.pop(), present.pop()
-    if left and right:
-        steps.append(operator)
-    elif right and operator is Operator.NOT:
-        steps.append(Operator.COMPLEMENT)
-    present.append(left or right)
+def _present(steps: Sequence[Step | None]) -> list[Step]:
+    """Steps without absent operands (None); the operator of an absent one goes with it."""
+    out: list[Step] = []
+    present: list[bool] = []
+    for step in steps:
+        if not isinstance(step, Operator):
+            present.append(step is not None)
+            if step is not None:
+                out.append(step)
+        elif step is Operator.COMPLEMENT:
+            if present[-1]:
+                out.append(step)
+        else:
+            right, left = present.pop(), present.pop()
+            if left and right:
+                out.append(step)
+            elif right and step is Operator.NOT:
+                out.append(Operator.COMPLEMENT)
+            present.append(left or right)
+    return out
 
 
 def _recalled(tree: Tree, history: Sequence[Tree | QueryError]) -> list[int] | History:
