@@ -17,6 +17,9 @@ _OVID = re.compile(
     r"(?=\s*(?:$|\)|\n|\[)|\s+(?:and|or|not)\b|\s*(?!or\b)[a-z]{2}\b)",
     re.IGNORECASE | re.MULTILINE,
 )
+_SETS = re.compile(
+    r"[\s(]*(?:#?\d+[.)]?\s[\s(]*)?#?\d+[\s)]+(?:and|or|not)[\s(]+#?\d+", re.IGNORECASE
+)
 _TAG = re.compile(r"\[([^\[\]\n]{1,60})\]")
 
 
@@ -43,8 +46,7 @@ def looks_like_ovid(query: str) -> bool:
     rows = [row for row in query.splitlines() if row.strip()]
     if len(rows) < 3:
         return False
-    sets = re.compile(r"[\s(]*(?:#?\d+[.)]?\s+)?[\s(]*#?\d+[\s)]+(?:and|or|not)[\s(]+#?\d+", re.I)
-    return any(sets.match(row) for row in rows[1:])
+    return any(_SETS.match(row) for row in rows[1:])
 
 
 def is_pubmed_strategy(lines: Sequence[str]) -> bool:

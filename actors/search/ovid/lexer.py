@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from actors.search.mesh_qualifiers import ABBREVIATIONS
 from actors.search.ovid.fields import CODES
+from actors.search.ovid.patterns import any_code
 from actors.search.text import words
 
 OPEN, CLOSE, WORD, QUOTED, NUMBER, HEADING, FIELD, OPERATOR, SETS = (
@@ -19,7 +20,7 @@ MAX_HEADING = 200
 """Characters that a heading may have; the longest in MeSH has 104."""
 MAX_LINE_NUMBER_DIGITS = 6
 
-_CODE = "(?:" + "|".join(sorted(CODES)) + ")"
+_CODE = any_code(CODES)
 _LIST = rf"{_CODE}(?:\s*[,;]\s*{_CODE}|\s*\.\s*(?:ti|ab|kf|kw|tw)(?=[\s.]|$))*(?![\w*$?#])"
 _FIELD = re.compile(rf"\s*\.\s*(?P<codes>{_LIST})\s*(?:\.(?!\d))?", re.IGNORECASE)
 _NAMED = "(?:mesh|ti|ab|tw|kw)"
@@ -41,9 +42,11 @@ _SETS = re.compile(
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"#\s*(\d+)(?![\w*$?#])|(\d+)(?=[\s)]|$)")
+_RANGES = re.compile(r"#?(\d+)(?:\s*[-–—]\s*#?(\d+))?")
+_NUMBER_RUN = re.compile(r"[#\d\s,–—-]+")
 _EXPLODE = re.compile(r"(?:(?:exp|explode)\s+|\*\s*){0,3}", re.IGNORECASE)
 _ENDS_NAME = re.compile(r"\s(?:and|or|not|adj\d*)\s|[\[\]]", re.IGNORECASE)
-_SUB = "(?:" + "|".join(sorted(ABBREVIATIONS)) + ")"
+_SUB = any_code(ABBREVIATIONS)
 _SUB_NAME = (
     "(?:"
     + "|".join(
@@ -52,14 +55,24 @@ _SUB_NAME = (
     )
     + ")"
 )
-_SUBS = re.compile(
-    rf"\s*(?P<codes>{_SUB}(?:\s*,\s*{_SUB})*)(?![\w*$.,])|\s*(?P<name>{_SUB_NAME})(?!\w)",
-    re.IGNORECASE,
-)
+_SUB_CODES = re.compile(rf"\s*(?P<codes>{_SUB}(?:\s*,\s*{_SUB})*)(?![\w*$.,])", re.IGNORECASE)
+_SUB_NAMES = re.compile(rf"\s*(?P<name>{_SUB_NAME})(?!\w)", re.IGNORECASE)
+_SUB_START = re.compile(r"\s*([a-z]{3})", re.IGNORECASE)
+_SUB_STARTS = frozenset(name[:3].lower() for name in ABBREVIATIONS.values())
 _COMMENT = re.compile(r"\s*\[[^\[\]]*\](?![\w*$])")
-_AFTER_SUBS = re.compile(r"\s*\((?:[a-z&,\s]|and)+\)(?=\s*$|\s+(?:and|or|not)\b)", re.IGNORECASE)
+_AFTER_SUBS = re.compile(r"\s*\([a-z&,\s]+\)(?=\s*$|\s+(?:and|or|not)\b)", re.IGNORECASE)
 _WORD = re.compile(r"\.?[^\s()\"\[\]{},;/.]+|\.+")
 _CURLY = dict.fromkeys(map(ord, "“”„‟«»″＂"), '"') | dict.fromkeys(map(ord, "‘’"), "'")
+_COMMON = re.compile(
+    r"\s*(?:(?!(?:and|or|not|exp|explode|adj|near)(?![a-z])|(?:ti|ab|in)\s)"
+    rf"([a-z][a-z0-9*$?'-]*)(?=[\s)]|$|\.{_CODE}(?:[.,\s)]|$))"
+    rf"|(and|or|not)(?=\s+[^\s/]|\()|(\()(?!\s*{_NAMED})|(\)))",
+    re.IGNORECASE | re.ASCII,
+)
+"""What most of a query consists of: plain words, operators, parentheses, after white space."""
+_WORD_AT, _OPERATOR_AT, _OPEN_AT = 1, 2, 3  # groups of `_COMMON`
+_LETTERS = re.compile("[a-z]+")
+_UNFINISHED = re.compile(r"\s(?:and|or|not|adj\d*)\b|[()\[\]/\n]|$", re.IGNORECASE)
 _HOLDS_TERMS = re.compile(r"/|\.[a-z]{2}\b", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _MAX_GROUP = 5_000  # characters between [ and ] that may be read as a group
@@ -70,7 +83,6 @@ class Token(NamedTuple):
 
     `values`: field codes; line numbers as (first, last) of sets and numbers; qualifiers of a
     heading. `explode` and `focus` are of headings; `distance` is the N of adjN, None of `adj`.
-    `spaced` False: no white space before it.
     """
 
     kind: str
@@ -80,7 +92,6 @@ class Token(NamedTuple):
     explode: bool = False
     focus: bool = False
     distance: int | None = None
-    spaced: bool = True
 
 
 def plain(text: str) -> str:
@@ -93,31 +104,69 @@ def lex(text: str, start: int = 0, end: int | None = None) -> tuple[list[Token],
     return _Lexer(text, start, len(text) if end is None else end).run()
 
 
+_BEFORE = frozenset(["", " ", "\n", "\t", "(", ")"])
+_OPERANDS = frozenset([WORD, QUOTED, NUMBER, CLOSE, HEADING])
+
+
 class _Lexer:
+    """What lies ahead, such as the next `/` or `]`, is kept until passed: nothing is read twice."""
+
     def __init__(self, text: str, start: int, end: int) -> None:
         self.text, self.at, self.end = text, start, end
         self.tokens: list[Token] = []
-        self.messages: list[str] = []
+        self.messages: dict[str, None] = {}
         self.brackets = 0
+        self.slash = self.closing = self.terms = start - 1  # the next ones; `end` if there is none
+        self.no_name = start - 1  # no heading that ends at `slash` begins here or before
+        self.numbers = start  # where a run of numbers, commas and hyphens ends
+        self.alone: set[str] = set()  # marks that have no partner any more
 
     def run(self) -> tuple[list[Token], list[str]]:
         while self.at < self.end:
-            if not self.step():
+            if not self.common() and not self.step():
                 self.at += 1
-        return self.tokens, list(dict.fromkeys(self.messages))
+        return self.tokens, list(self.messages)
+
+    def common(self) -> bool:
+        """Read one token at `at` if it is as plain as most."""
+        match = _COMMON.match(self.text, self.at, self.end)
+        if match is None:
+            return False
+        group = match.lastindex
+        assert group is not None
+        at = match.start(group)
+        if group in (_WORD_AT, _OPERATOR_AT):
+            if self.text[at - 1 : at] not in _BEFORE:
+                return False
+            if group == _OPERATOR_AT:
+                token = Token(OPERATOR, match[group].upper(), at)
+            elif self.slash_after(at) - at < MAX_HEADING and at > self.no_name:
+                return False
+            else:
+                token = Token(WORD, match[group], at)
+        elif group == _OPEN_AT:
+            token = Token(OPEN, "(", at)
+        else:
+            token = Token(CLOSE, ")", at)
+        self.tokens.append(token)
+        self.at = match.end()
+        return True
 
     def step(self) -> bool:
         """Read one token at `at`; False if nothing there is worth one."""
-        text, at = self.text, self.at
-        after_operand = bool(self.tokens) and self.tokens[-1].kind in (
-            WORD, QUOTED, NUMBER, CLOSE, HEADING
-        )  # fmt: skip
-        if after_operand and self.field():
-            return True
+        text, begin = self.text, self.at
+        at = begin
+        if text[at].isspace():
+            space = _SPACE.match(text, at, self.end)
+            at = space.end() if space else at + 1
+            if at >= self.end:
+                self.at = at
+                return True
         char = text[at]
-        if space := _SPACE.match(text, at, self.end):
-            self.at = space.end()
+        after_operand = bool(self.tokens) and self.tokens[-1].kind in _OPERANDS
+        if after_operand and (char in ".(" or (at > begin and char in "tTaAiI")) and self.field():
             return True
+        self.at = at
         if char in ",;./}":
             return self.heading() if char == "/" and not after_operand else False
         if char == "(":
@@ -128,14 +177,24 @@ class _Lexer:
             return self.quoted(char)
         if char in "[]":
             return self.bracket(char)
-        spaced = at == 0 or not (text[at - 1].isalnum() or text[at - 1] in "$*?#")
-        if spaced and (self.sets() or self.operator() or self.heading() or self.reference()):
+        if at > 0 and (text[at - 1].isalnum() or text[at - 1] in "$*?#"):
+            return self.word()
+        if char in "#0123456789" or not char.isascii():
+            if self.sets() or self.heading() or self.reference():
+                return True
+        elif (char in "aAoOnN" and (self.sets() or self.operator())) or self.heading():
             return True
         return self.word()
 
+    def slash_after(self, at: int) -> int:
+        if self.slash < at:
+            found = self.text.find("/", at, self.end)
+            self.slash = self.end if found < 0 else found
+            self.no_name = at - 1
+        return self.slash
+
     def put(self, token: Token, length: int) -> bool:
-        before = self.text[token.position - 1 : token.position]
-        self.tokens.append(token._replace(spaced=not before or before.isspace()))
+        self.tokens.append(token)
         self.at += length
         return True
 
@@ -148,10 +207,11 @@ class _Lexer:
             codes = match["codes"] or match["bare"]
         else:
             codes = match["codes"]
-        names = tuple(c.replace("mesh", "mh") for c in re.findall(r"[a-z]+", codes.lower()))
-        self.put(Token(FIELD, codes, match.start(), names), match.end() - match.start())
+        names = tuple(c.replace("mesh", "mh") for c in _LETTERS.findall(codes.lower()))
+        token = Token(FIELD, codes, match.start(), names)
+        self.put(token, match.end() - match.start())
         if frequency := _FREQUENCY.match(self.text, self.at, self.end):
-            self.messages.append("frequency operator ignored")
+            self.messages["frequency operator ignored"] = None
             self.at = frequency.end()
         return True
 
@@ -164,22 +224,31 @@ class _Lexer:
         else:
             number = match["n"] or match["m"]
             if match["adj"][:4].lower() == "near":
-                self.messages.append("near is not Ovid's: read as adj")
+                self.messages["near is not Ovid's: read as adj"] = None
                 number = number or "10"
             token = Token(OPERATOR, ADJ, self.at, distance=int(number) if number else None)
         return self.put(token, match.end() - self.at)
 
     def sets(self) -> bool:
+        if not self.text[self.at].isalpha() and not self.numbers_before_slash():
+            return False
         match = _SETS.match(self.text, self.at, self.end)
         if match is None:
             return False
         numbers = match["numbers"] or match["numbers2"]
         ranges = []
-        for one in re.finditer(r"#?(\d+)(?:\s*[-–—]\s*#?(\d+))?", numbers):
+        for one in _RANGES.finditer(numbers):
             first, last = _number(one[1]), _number(one[2] or one[1])
             ranges.append((min(first, last), max(first, last)))
         operator = (match["op"] or match["op2"]).upper()
         return self.put(Token(SETS, operator, self.at, tuple(ranges)), match.end() - match.start())
+
+    def numbers_before_slash(self) -> bool:
+        """Whether the numbers that stand at `at` end in a slash."""
+        if self.numbers <= self.at:
+            run = _NUMBER_RUN.match(self.text, self.at, self.end)
+            self.numbers = run.end() if run else self.at
+        return self.numbers < self.end and self.text[self.numbers] == "/"
 
     def reference(self) -> bool:
         match = _REFERENCE.match(self.text, self.at, self.end)
@@ -194,17 +263,20 @@ class _Lexer:
     def heading(self) -> bool:
         """`exp X/`, `*X/`, `X/dt, th`; without `exp` only where a slash ends the name."""
         text, at = self.text, self.at
-        lead = _EXPLODE.match(text, at, self.end)
+        lead = _EXPLODE.match(text, at, self.end) if text[at] in "eE*" else None
         begin = lead.end() if lead else at
         marks = text[at:begin].lower()
-        limit = min(self.end, begin + MAX_HEADING)
-        name, slash = self.heading_name(begin, limit)
+        if not marks and (
+            self.slash_after(at) - at >= MAX_HEADING or (at <= self.no_name and text[at] != '"')
+        ):
+            return False
+        name, slash = self.heading_name(begin, min(self.end, begin + MAX_HEADING))
         if slash < 0:
             return "exp" in marks and self.unfinished_heading(begin, marks)
         after, qualifiers = self.qualifiers(slash + 1)
         if after < self.end and (text[after].isalnum() or text[after] in "[("):
             return False
-        token = Token(HEADING, name, at, qualifiers, explode="exp" in marks, focus="*" in marks)
+        token = Token(HEADING, name, at, qualifiers, "exp" in marks, "*" in marks)
         return self.put(token, after - at)
 
     def heading_name(self, begin: int, limit: int) -> tuple[str, int]:
@@ -221,26 +293,35 @@ class _Lexer:
             return "", -1
         name = text[begin:slash]
         plain_name = name.replace('"', " ")
+        ends = [m.start() - 1 for m in _ENDS_NAME.finditer(f" {plain_name} ")]
+        ends += [m.start() for m in _FIELD.finditer(name)]
+        ends.append(name.rfind("\n"))
+        if (last := max(ends)) >= 0:
+            if slash == self.slash:  # what rules this name out rules out all up to there
+                self.no_name = max(self.no_name, begin + last)
+            return "", -1
         if (
-            not any(c.isalnum() for c in name)
-            or _ENDS_NAME.search(f" {plain_name} ")
+            ends != [-1]
+            or not any(c.isalnum() for c in name)
             or name.count("(") != name.count(")")
             or name.find(")") < name.find("(")
-            or _FIELD.search(name)
-            or "\n" in name
         ):
             return "", -1
         return " ".join(plain_name.split()), slash
 
     def qualifiers(self, at: int) -> tuple[int, tuple[str, ...]]:
         names: tuple[str, ...] = ()
-        if match := _SUBS.match(self.text, at, self.end):
-            at = match.end()
-            if match["codes"]:
-                codes = re.findall("[a-z]+", match["codes"].lower())
-                names = tuple(dict.fromkeys(ABBREVIATIONS[c] for c in codes))
-            else:
+        if match := _SUB_CODES.match(self.text, at, self.end):
+            codes = _LETTERS.findall(match["codes"].lower())
+            names = tuple(dict.fromkeys(ABBREVIATIONS[c] for c in codes))
+        elif (start := _SUB_START.match(self.text, at, self.end)) and (
+            start[1].lower() in _SUB_STARTS
+        ):
+            match = _SUB_NAMES.match(self.text, at, self.end)
+            if match:
                 names = (" ".join(w for w in words(match["name"]) if w != "and"),)
+        if match:
+            at = match.end()
             if note := _AFTER_SUBS.match(self.text, at, self.end):
                 at = note.end()
         while note := _COMMENT.match(self.text, at, self.end):
@@ -250,25 +331,28 @@ class _Lexer:
     def unfinished_heading(self, begin: int, marks: str) -> bool:
         """`exp X` up to the next operator or bracket, if no field code follows it."""
         rest = self.text[begin : min(self.end, begin + MAX_HEADING)]
-        stop = re.search(r"\s(?:and|or|not|adj\d*)\b|[()\[\]/\n]|$", rest, re.IGNORECASE)
+        stop = _UNFINISHED.search(rest)
         name = rest[: stop.start()] if stop else rest
         if not any(c.isalnum() for c in name) or _FIELD.search(name + " "):
             return False
-        self.messages.append(f"/ missing after the heading {' '.join(name.split())}")
+        self.messages[f"/ missing after the heading {' '.join(name.split())}"] = None
         name = " ".join(name.replace('"', " ").split())
-        token = Token(HEADING, name, self.at, (), explode=True, focus="*" in marks)
+        token = Token(HEADING, name, self.at, (), True, "*" in marks)
         return self.put(token, begin - self.at + (stop.start() if stop else len(rest)))
 
     def quoted(self, char: str) -> bool:
         if self.heading():
             return True
-        close = self.text.find('"' if char == '"' else "}", self.at + 1, self.end)
+        end = '"' if char == '"' else "}"
+        close = -1 if end in self.alone else self.text.find(end, self.at + 1, self.end)
         if close < 0:
-            self.messages.append("quotation mark or bracket without its partner ignored")
+            self.alone.add(end)
+            self.messages["quotation mark or bracket without its partner ignored"] = None
             return False
         if char == "{":
-            self.messages.append("{ } read as quotation marks")
-        token = Token(QUOTED, self.text[self.at + 1 : close], self.at)
+            self.messages["{ } read as quotation marks"] = None
+        text = self.text[self.at + 1 : close]
+        token = Token(QUOTED, text, self.at)
         return self.put(token, close + 1 - self.at)
 
     def bracket(self, char: str) -> bool:
@@ -277,9 +361,14 @@ class _Lexer:
                 self.brackets -= 1
                 return self.put(Token(CLOSE, ")", self.at), 1)
             return False
-        close = self.text.find("]", self.at, min(self.end, self.at + _MAX_GROUP))
-        if close > 0 and _HOLDS_TERMS.search(self.text, self.at, close):
-            self.messages.append("[ ] around terms read as ( )")
+        if self.closing < self.at:
+            found = self.text.find("]", self.at, self.end)
+            self.closing = self.end if found < 0 else found
+        if self.terms < self.at:
+            holds = _HOLDS_TERMS.search(self.text, self.at, self.end)
+            self.terms = holds.start() if holds else self.end
+        if self.terms < self.closing < min(self.end, self.at + _MAX_GROUP):
+            self.messages["[ ] around terms read as ( )"] = None
             self.brackets += 1
             return self.put(Token(OPEN, "(", self.at), 1)
         if note := _COMMENT.match(self.text, self.at, self.end):
@@ -296,7 +385,8 @@ class _Lexer:
                 break
         if end == self.at:
             return False
-        return self.put(Token(WORD, self.text[self.at : end], self.at), end - self.at)
+        token = Token(WORD, self.text[self.at : end], self.at)
+        return self.put(token, end - self.at)
 
 
 def _number(digits: str) -> int:

@@ -70,7 +70,8 @@ _IGNORED = re.compile(
     re.IGNORECASE,
 )
 _ITEM = re.compile(
-    r'(?P<key>[a-z]{2})\s*=\s*(?P<value>"[^"]*"?|[\w/. -]{0,60}?(?=\s*(?:\)|$|\b(?:and|or)\b)))'
+    r"(?P<key>[a-z]{2})\s{0,9}=(?>\s{0,99})"
+    r'(?P<value>"[^"]*"?|[\w/. -]{0,60}?(?=\s{0,9}(?:\)|$|\b(?:and|or)\b)))'
     r'|"(?P<quoted>[^"]*)"|(?P<mark>[()])|(?P<operator>\b(?:and|or|not)\b)'
     r'|(?P<words>(?=\S)(?:(?!\s(?:and|or|not)\s)[^()"]|\([^()"]{0,40}?\d[^()"]{0,40}\))+)',
     re.IGNORECASE,
@@ -109,7 +110,7 @@ def limit_syntax(value: str) -> str | None:
 
 def days(text: str) -> tuple[date, date] | None:
     """First and last day of `2000-Current`, `2005`, `201112`, `20111101-20140911`; None if none."""
-    match = _YEARS.fullmatch(text.strip().strip("$*").replace("/", ""))
+    match = _YEARS.fullmatch(" ".join(text.split()).strip("$* ").replace("/", ""))
     if match is None or not (match[1] or match[2]):
         return None
     ranged = match[2] is not None or bool(re.search(r"[-–—]|\bto\b", text))

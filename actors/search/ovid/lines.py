@@ -12,8 +12,8 @@ from itertools import pairwise
 from actors.search.ovid.detect import has_ovid
 
 _PREFIX = re.compile(
-    r"\s*(?:#\s*(?P<hash>\d{1,4})(?!\d)\s*[.):]?(?!\s*(?:and|or|not|adj\d*)\b(?!\s*/))"
-    r"|(?P<number>\d{1,4})(?:\s*[.):](?!\d)\s*|\s+)"
+    r"\s*(?:#\s*(?P<hash>\d{1,4})(?!\d)(?>\s*)[.):]?(?!\s*(?:and|or|not|adj\d*)\b(?!\s*/))"
+    r"|(?P<number>\d{1,4})(?:\s*[.):](?!\d)|(?=\s))(?>\s*)"
     r"(?!\s*(?:and|or|not|adj\d*)\b(?!\s*/))(?![-–—/,]))(?=\s*\S)",
     re.IGNORECASE,
 )

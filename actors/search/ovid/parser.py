@@ -25,7 +25,7 @@ _LIMIT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _DUPLICATES = re.compile(r"\s*remove\s+duplicates\s+from\s+#?(?P<line>\d{1,6})\s*", re.IGNORECASE)
-_KEEP = re.compile(r"\s*from\s+#?(?P<line>\d{1,6})\s+keep\s+[\d,\s–-]+", re.IGNORECASE)
+_KEEP = re.compile(r"\s*from\s+#?(?P<line>\d{1,6})\s+keep\s[\d,\s–-]+", re.IGNORECASE)
 _PUBMED_LIMITS = re.compile(r"(?<!\s)\s+limits?\s*:\s*(?P<what>.*)", re.IGNORECASE | re.DOTALL)
 _BETWEEN = re.compile(r"(\d{4}(?:/\d{1,2}){0,2})\s*(?:to|:)\s*(\d{4}(?:/\d{1,2}){0,2})")
 MAX_LINES = 5_000
