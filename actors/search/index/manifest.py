@@ -3,13 +3,15 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from actors.search.index.placing import recover
 from actors.search.index.schema import Schema
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 _MANIFEST = "manifest.json"
 
 
@@ -49,8 +51,14 @@ class Manifest:
 
     @staticmethod
     def load(folder: Path) -> "Manifest":
-        """Read it. FileNotFoundError when there is none, IndexMismatchError when it is not one."""
+        """Read it. FileNotFoundError when there is none, IndexMismatchError when it is not one.
+
+        An index that a killed build moved aside is put back first.
+        """
         path = folder / _MANIFEST
+        if not path.is_file():
+            with suppress(OSError):
+                recover(folder)
         if not path.is_file():
             raise FileNotFoundError(f"no index at {folder} ({_MANIFEST} is missing)")
         try:

@@ -12,9 +12,9 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
 import orjson
 
+from actors.search.index.headings import Headings
 from actors.search.index.schema import BATCH, Batch, Document, Flat, Rows, Schema
 from actors.search.types import MeshHeading, Record
 
@@ -77,8 +77,9 @@ def batches(
     """`records` as the builder takes them; columns of other than `fields` are left out."""
     wanted = schema(fields)
     iterator = iter(records)
+    headings = Headings()
     while chunk := list(islice(iterator, size)):
-        text, values = _columns(chunk)
+        text, values = _columns(chunk, headings)
         yield Batch(
             [record.id for record in chunk],
             list(map(stored, chunk)),
@@ -106,7 +107,9 @@ def _first(rows: Rows) -> tuple[str, ...]:
     return tuple(rows.values if isinstance(rows, Flat) else rows[0])
 
 
-def _columns(records: Sequence[Record]) -> tuple[dict[str, Rows], dict[str, Rows]]:
+def _columns(
+    records: Sequence[Record], headings: Headings
+) -> tuple[dict[str, Rows], dict[str, Rows]]:
     """Text columns and columns of whole values; equal ones share their rows."""
     shared: dict[str, Rows] = {
         name: list(map(attrgetter(name), records))
@@ -124,7 +127,7 @@ def _columns(records: Sequence[Record]) -> tuple[dict[str, Rows], dict[str, Rows
         (r.journal, r.journal_abbreviation) if r.journal_abbreviation else (r.journal,)
         for r in records
     ]
-    words, whole, major, qualifiers, major_qualifiers = _mesh(records)
+    words, whole, major, qualifiers, major_qualifiers = headings.columns(records)
     text: dict[str, Rows] = {
         "title": [(r.title,) for r in records],
         "abstract": [(r.abstract,) if r.abstract else () for r in records],
@@ -151,32 +154,6 @@ def _columns(records: Sequence[Record]) -> tuple[dict[str, Rows], dict[str, Rows
     return text, values
 
 
-def _mesh(records: Sequence[Record]) -> tuple[Flat, ...]:
-    """Words, headings (with each qualifier too), major ones, qualifiers, major qualifiers."""
-    columns: tuple[list[str], ...] = ([], [], [], [], [])
-    words, whole, major, qualifiers, major_qualifiers = columns
-    ends: list[tuple[int, ...]] = [(0, 0, 0, 0, 0)]
-    for record in records:
-        for heading in record.mesh:
-            name, is_major = heading.descriptor, heading.major
-            words.append(name)
-            whole.append(name)
-            for qualifier, flag in heading.qualifiers:
-                pair = f"{name} {qualifier}"
-                words.append(qualifier)
-                whole.append(pair)
-                qualifiers.append(qualifier)
-                if flag:
-                    is_major = True
-                    major.append(pair)
-                    major_qualifiers.append(qualifier)
-            if is_major:
-                major.append(name)
-        ends.append(tuple(map(len, columns)))
-    counts = np.diff(np.array(ends), axis=0)
-    return tuple(Flat(column, counts[:, i]) for i, column in enumerate(columns))
-
-
 _FACTS = {
     f"has {name.replace('_', ' ')}": attrgetter(name)
     for name in ("abstract", "authors", "chemicals", "doi", "keywords", "mesh", "references")
@@ -193,13 +170,14 @@ _DATES = frozenset(("published", "completed", "revised", *DAYS))
 
 
 _MESH = _NAMES.index("mesh")
+_heading = attrgetter("descriptor", "ui", "major", "qualifiers")
 _before_mesh = attrgetter(*_NAMES[:_MESH])
 _after_mesh = attrgetter(*_NAMES[_MESH + 1 :])
 
 
 def stored(record: Record) -> bytes:
     """All that `record` says, as bytes: a JSON array of its fields in order."""
-    rows = [(h.descriptor, h.ui, h.major, h.qualifiers) for h in record.mesh]
+    rows = list(map(_heading, record.mesh))
     return _json((*_before_mesh(record), rows, *_after_mesh(record)))
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,6 +70,29 @@ class Flat(NamedTuple):
 
     values: Sequence[str]
     counts: Sequence[int] | np.ndarray
+
+
+class Coded(Sequence[Sequence[str]]):
+    """Rows of values that repeat: `values[number]` for each of `numbers`, `counts[i]` in row i.
+
+    `values` are distinct; columns and batches best share one list, which may grow at its end.
+    """
+
+    def __init__(self, values: Sequence[str], numbers: np.ndarray, counts: np.ndarray) -> None:
+        self.values = values
+        self.numbers = numbers
+        self.counts = counts
+        self._ends = np.concatenate([[0], np.cumsum(counts)])
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __getitem__(self, row: Any) -> Any:
+        if isinstance(row, slice):
+            return [self[i] for i in range(*row.indices(len(self)))]
+        end = int(self._ends[range(1, len(self) + 1)[row]])
+        numbers = self.numbers[end - int(self.counts[row]) : end]
+        return [self.values[number] for number in numbers.tolist()]
 
 
 Rows = Sequence[Sequence[str]] | Flat

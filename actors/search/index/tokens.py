@@ -4,8 +4,9 @@ The rule maps each character on its own, so its table is read off the rule itsel
 their order is code point order.
 """
 
-import re
 from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from actors.search.text import words
 
@@ -13,8 +14,6 @@ VALUE = b"\x00"
 """The token that stands before every value, also the first."""
 DOCUMENT = b"\x01"
 """The token that stands for `VALUE` before the first value of a document."""
-
-_NON_ASCII = re.compile(rb"[\x80-\xff]+")
 
 
 def _mapped(character: str) -> str:
@@ -49,7 +48,22 @@ def fold(text: str, table: bytes = _ASCII) -> bytes:
     data = text.encode("utf-8", "surrogatepass").translate(table)
     if text.isascii():
         return data
-    return _NON_ASCII.sub(lambda match: _runs[match[0]], data)
+    return _folded(data)
+
+
+def _folded(data: bytes) -> bytes:
+    at = np.flatnonzero(np.frombuffer(data, np.int8) < 0)
+    gaps = np.flatnonzero(np.diff(at) > 1)
+    starts = at[np.append(0, gaps + 1)].tolist()
+    ends = (at[np.append(gaps, -1)] + 1).tolist()
+    pieces = []
+    done = 0
+    for start, end in zip(starts, ends, strict=True):
+        pieces.append(data[done:start])
+        pieces.append(_runs[data[start:end]])
+        done = end
+    pieces.append(data[done:])
+    return b"".join(pieces)
 
 
 def normal(values: Sequence[str]) -> list[bytes]:

@@ -8,8 +8,9 @@ column by column, in numpy.
 import hashlib
 import json
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,21 +18,19 @@ import numpy as np
 
 from actors.search.index.arrays import save
 from actors.search.index.blocks import STORED_IN_BLOCK, blocked
-from actors.search.index.schema import Batch, Flat, Rows, Schema
+from actors.search.index.schema import Batch, Coded, Flat, Rows, Schema
 from actors.search.index.terms import packed
 from actors.search.index.tokens import DOCUMENT, VALUE, normal, raw, tokens
 
 _PROSE = 48
 """Values of more characters than this, on average, are split into words at once."""
+_SPLIT = 128  # documents whose words are looked up at a time
 _VALUE, _DOCUMENT = 0, 1  # numbers of the marks in streams of words
 
 
-class _Numbers(dict[Any, int]):
-    """Numbers by first appearance."""
-
-    def __missing__(self, key: Any) -> int:
-        self[key] = number = len(self)
-        return number
+def _numbers(known: dict[Any, int]) -> defaultdict[Any, int]:
+    """Numbers by first appearance, after those that are `known`."""
+    return defaultdict(count(len(known)).__next__, known)
 
 
 class _Values(NamedTuple):
@@ -56,8 +55,10 @@ class PartWriter:
         self._digests: list[bytes] = []
         self._blocks: list[bytes] = []
         self._pending: list[bytes] = []  # stored bytes that do not fill a block yet
-        self._values = _Numbers()
-        self._words = _Numbers({VALUE: _VALUE, DOCUMENT: _DOCUMENT})
+        self._values = _numbers({})
+        # By identity, which stays theirs as they are kept: values of `Coded` and their numbers.
+        self._tables: dict[int, tuple[Sequence[str], array[int]]] = {}
+        self._words = _numbers({VALUE: _VALUE, DOCUMENT: _DOCUMENT})
         self._columns: dict[str, list[_Values | _Words]] = {c: [] for c in schema.stores}
         self._scalars: dict[str, list[np.ndarray]] = {
             c: [] for c in (*schema.days, *schema.numbers)
@@ -65,11 +66,11 @@ class PartWriter:
 
     def add(self, batch: Batch) -> None:
         """Take `batch`. ValueError for an id that is empty or holds a line feed."""
-        schema, count = self._schema, len(batch.ids)
+        schema, size = self._schema, len(batch.ids)
         if bad := [i for i in batch.ids if not i or "\n" in i]:
             raise ValueError(f"document id {bad[0]!r} is empty or holds a line feed")
         self._ids.extend(batch.ids)
-        none = Flat((), np.zeros(count, dtype=np.uint32))
+        none = Flat((), np.zeros(size, dtype=np.uint32))
         numbered: dict[int, _Values] = {}
         for columns, rows_of in (
             (schema.text, batch.text),
@@ -81,12 +82,12 @@ class PartWriter:
                     self._columns[name].append(_Words(self._split(_nested(rows))))
                     continue
                 if id(rows) not in numbered:
-                    numbered[id(rows)] = self._number(rows, count)
+                    numbered[id(rows)] = self._number(rows, size)
                 self._columns[name].append(numbered[id(rows)])
         for name in schema.days:
-            self._scalars[name].append(np.array(batch.days.get(name, [0] * count), np.int32))
+            self._scalars[name].append(np.array(batch.days.get(name, [0] * size), np.int32))
         for name in schema.numbers:
-            numbers = batch.numbers.get(name, [np.nan] * count)
+            numbers = batch.numbers.get(name, [np.nan] * size)
             self._scalars[name].append(np.array(numbers, np.float64))
         self._digests.extend([hashlib.sha256(stored).digest() for stored in batch.stored])
         self._pending.extend(batch.stored)
@@ -122,6 +123,10 @@ class PartWriter:
         (folder / "part.json").write_text(json.dumps(info, indent=2) + "\n", encoding="utf-8")
 
     def _number(self, rows: Rows, documents: int) -> _Values:
+        if isinstance(rows, Coded):
+            numbers = self._tables.setdefault(id(rows.values), (rows.values, array("I")))[1]
+            numbers.extend(map(self._values.__getitem__, rows.values[len(numbers) :]))
+            return _Values(np.frombuffer(numbers, np.uint32)[rows.numbers], rows.counts)
         flat, counts = _flat(rows, documents)
         numbers = array("I")
         numbers.extend(map(self._values.__getitem__, flat))
@@ -129,7 +134,8 @@ class PartWriter:
 
     def _split(self, rows: Sequence[Sequence[str]]) -> np.ndarray:
         numbers = array("I")
-        numbers.extend(map(self._words.__getitem__, tokens(rows)))
+        for i in range(0, len(rows), _SPLIT):  # few enough for their words to stay in the cache
+            numbers.extend(map(self._words.__getitem__, tokens(rows[i : i + _SPLIT])))
         return np.frombuffer(numbers, np.uint32)
 
     def _compress(self, count: int) -> None:
@@ -251,7 +257,7 @@ def _used(batches: Iterable[_Values | _Words], size: int) -> np.ndarray:
 
 
 def _is_prose(rows: Rows) -> bool:
-    if isinstance(rows, Flat):
+    if isinstance(rows, Flat | Coded):
         return False
     values = [value for row in rows[:100] for value in row]
     return sum(map(len, values)) > _PROSE * len(values)
