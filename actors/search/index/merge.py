@@ -19,6 +19,7 @@ from actors.search.index.blocks import STORED_IN_BLOCK
 from actors.search.index.invert import Rows, inverted
 from actors.search.index.manifest import Manifest, Shard, checksums
 from actors.search.index.part import Part
+from actors.search.index.placing import put_in_place
 from actors.search.index.schema import Schema
 
 
@@ -116,15 +117,19 @@ def publish(
         checksums(building),
     )
     manifest.save(building)
-    check_target(target)
-    _replace(building, target)
+    put_in_place(building, target, check_target)
     return manifest
 
 
 def check_target(target: Path) -> None:
     """FileExistsError when `target` holds something that is not an index."""
-    empty = not target.exists() or (target.is_dir() and not any(target.iterdir()))
-    if not empty and not Manifest.exists(target):
+    if Manifest.exists(target):
+        return
+    try:
+        full = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+    except FileNotFoundError:  # another process is replacing it right now
+        return
+    if full and not Manifest.exists(target):
         raise FileExistsError(f"{target} is not an index: it will not be overwritten")
 
 
@@ -257,21 +262,3 @@ def _content(parts: Sequence[Part], order: Rows) -> int:
         limbs = np.ascontiguousarray(digests).view("<u4").astype(np.uint64).sum(axis=0)
         total += sum(int(limb) << 32 * i for i, limb in enumerate(limbs))
     return total % 2**256
-
-
-def _replace(building: Path, target: Path) -> None:
-    """Move `building` to `target`; a former index stays in place until the new one is ready."""
-    former = None
-    if target.exists():
-        former = Path(tempfile.mkdtemp(prefix=f".{target.name}.former.", dir=target.parent))
-        os.rename(target, former / "index")
-    os.chmod(building, 0o755)
-    try:
-        os.rename(building, target)
-    except OSError:
-        if former is not None and not target.exists():
-            os.rename(former / "index", target)
-        raise
-    finally:
-        if former is not None:
-            shutil.rmtree(former, ignore_errors=True)
