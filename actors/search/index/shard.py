@@ -42,6 +42,7 @@ class ShardIndex:
         self._columns = {c: Column(folder / f"{c}.column") for c in sorted(schema.stores)}
         self._store = load(folder / "store")
         self._cache = ByteCache(cache_bytes)
+        self._held = self._cache.held
         self._blocks = ByteCache(8 * 2**20)
         # searchsorted wants ascending values: -day ascends, undated (0) comes last.
         self._newest_first = -self._scalars[schema.order]
@@ -83,7 +84,7 @@ class ShardIndex:
 
     def find(self, atom: Atom) -> BitMap:
         """The records that hold `atom`. A word "" is the edge of a value."""
-        found: BitMap | None = self._cache.held(atom)
+        found: BitMap | None = self._held(atom)
         return self._cached(atom, lambda: self._find(atom)) if found is None else found
 
     def near(self, near: Near) -> BitMap:

@@ -62,15 +62,16 @@ def evaluate(plan: Plan, lookup: Lookup) -> BitMap:
 
 def find(leaf: Leaf, lookup: Lookup) -> BitMap:
     """The records of one leaf."""
-    if leaf.everything:
-        return BitMap(range(lookup.size))
+    atoms = leaf.atoms
+    if len(atoms) == 1:
+        return lookup.find(atoms[0])
+    if atoms:
+        return union([lookup.find(atom) for atom in atoms])
     if leaf.days is not None:
         return lookup.dated(*leaf.days)
     if leaf.near is not None:
         return lookup.near(leaf.near)
-    if len(leaf.atoms) == 1:
-        return lookup.find(leaf.atoms[0])
-    return union([lookup.find(atom) for atom in leaf.atoms])
+    return BitMap(range(lookup.size)) if leaf.everything else BitMap()
 
 
 def union(bitmaps: Sequence[BitMap]) -> BitMap:
@@ -81,7 +82,8 @@ def union(bitmaps: Sequence[BitMap]) -> BitMap:
 _Operand = Leaf | BitMap
 
 
-class _Chain(NamedTuple):
+@dataclass(slots=True)
+class _Chain:
     """Operands of one AND or OR, gathered before any is looked up."""
 
     operator: Operator
@@ -104,10 +106,10 @@ def _run(steps: Iterable[Step], lookup: Lookup, recalled: Mapping[int, BitMap]) 
             stack.append(found - _value(without, lookup) if found else found)
         else:
             right, left = stack.pop(), stack[-1]
-            if isinstance(left, _Chain) and left.operator is step and not isinstance(right, _Chain):
-                left.operands.append(right)
-            else:
+            if isinstance(left, _Chain) or isinstance(right, _Chain):
                 stack[-1] = _chain(step, left, right, lookup)
+            else:
+                stack[-1] = _Chain(step, [left, right])
     return _value(stack[0], lookup)
 
 
@@ -115,15 +117,23 @@ def _chain(
     operator: Operator, left: _Operand | _Chain, right: _Operand | _Chain, lookup: Lookup
 ) -> _Chain:
     """Neither AND nor OR minds order, so the longer chain takes in the shorter one."""
-    operands: list[list[_Operand]] = []
-    for side in (left, right):
-        if isinstance(side, _Chain) and side.operator is operator:
-            operands.append(side.operands)
-        else:
-            operands.append([_value(side, lookup) if isinstance(side, _Chain) else side])
-    small, large = sorted(operands, key=len)
-    large += small
-    return _Chain(operator, large)
+    if not isinstance(left, _Chain) or left.operator is not operator:
+        left, right = right, left
+    if not isinstance(left, _Chain) or left.operator is not operator:
+        return _Chain(operator, [_settled(left, lookup), _settled(right, lookup)])
+    if not isinstance(right, _Chain):
+        left.operands.append(right)
+    elif right.operator is not operator:
+        left.operands.append(_value(right, lookup))
+    else:
+        if len(left.operands) < len(right.operands):
+            left, right = right, left
+        left.operands += right.operands
+    return left
+
+
+def _settled(operand: _Operand | _Chain, lookup: Lookup) -> _Operand:
+    return _value(operand, lookup) if isinstance(operand, _Chain) else operand
 
 
 def _value(operand: _Operand | _Chain, lookup: Lookup) -> BitMap:
@@ -138,12 +148,16 @@ def _value(operand: _Operand | _Chain, lookup: Lookup) -> BitMap:
 
 def _intersect(operands: list[_Operand], lookup: Lookup) -> BitMap:
     """What is at hand first, leaves by rising cost after it, until nothing is left."""
-    ready = sorted((o for o in operands if isinstance(o, BitMap)), key=len)
-    leaves = sorted((o for o in operands if isinstance(o, Leaf)), key=_cost)
-    if ready and not ready[0]:
-        return ready[0]
+    ready = [o for o in operands if isinstance(o, BitMap)]
+    leaves = [o for o in operands if isinstance(o, Leaf)]
+    if len(ready) > 1:
+        ready.sort(key=len)
+    if len(leaves) > 1:
+        leaves.sort(key=_cost)
     found = ready[0] if ready else find(leaves.pop(0), lookup)
     for other in ready[1:]:
+        if not found:
+            return found
         found = found & other
     for leaf in leaves:
         if not found:
@@ -155,8 +169,13 @@ def _intersect(operands: list[_Operand], lookup: Lookup) -> BitMap:
 def _cost(leaf: Leaf) -> int:
     if leaf.near is not None:
         return 1_000_000
-    starred = sum(atom.words[-1].endswith("*") for atom in leaf.atoms if atom.words)
-    return len(leaf.atoms) + 100 * starred + sum(len(atom.words) > 1 for atom in leaf.atoms)
+    cost = 0
+    for atom in leaf.atoms:
+        words = atom.words
+        cost += 1 if len(words) == 1 else 2
+        if words and words[-1][-1:] == "*":
+            cost += 100
+    return cost
 
 
 def ranking_atoms(steps: Sequence[Step]) -> Iterator[Atom]:
@@ -214,16 +233,15 @@ def render(steps: Sequence[Step], recalled: Mapping[int, str] | None = None) -> 
         else:
             right, right_operator = stack.pop()
             left, left_operator = stack[-1]
-            if left_operator is not step:
+            if left_operator is not step or isinstance(left, str):
                 left = _parts(left, left_operator)
                 stack[-1] = left, step
-            assert isinstance(left, deque)
             if isinstance(right, str):
                 left.append(_JOINS[step])
                 left.append(right)
                 continue
             kept = right_operator is step and step is not Operator.NOT
-            right = _parts(right, None if kept else right_operator)
+            wrap(right, right_operator is not None and not kept)
             stack[-1] = concatenate(left, _JOINS[step], right), step
     return "".join(stack[0][0])
 
