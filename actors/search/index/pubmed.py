@@ -8,7 +8,7 @@ as a whole.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields as dataclass_fields
 from datetime import date
-from itertools import islice
+from itertools import compress, islice
 from operator import attrgetter
 from typing import Any
 
@@ -149,19 +149,30 @@ def _columns(
         },
         "issn_exact": [(r.issn, r.journal_id) for r in records],
         "ids_exact": [(r.doi, *[i for _, i in r.other_ids]) for r in records],
-        "facts_exact": [_facts(r) for r in records],
+        "facts_exact": [_facts[tuple(map(bool, v))] for v in map(_fact_values, records)],
     }
     return text, values
 
 
-_FACTS = {
-    f"has {name.replace('_', ' ')}": attrgetter(name)
-    for name in ("abstract", "authors", "chemicals", "doi", "keywords", "mesh", "references")
-} | {"has structured abstract": attrgetter("abstract_parts")}
+_FACT_OF = {
+    **{
+        name: f"has {name.replace('_', ' ')}"
+        for name in ("abstract", "authors", "chemicals", "doi", "keywords", "mesh", "references")
+    },
+    "abstract_parts": "has structured abstract",
+}
+_fact_values = attrgetter(*_FACT_OF)
 
 
-def _facts(record: Record) -> list[str]:
-    return [fact for fact, of in _FACTS.items() if of(record)]
+class _Facts(dict[tuple[bool, ...], tuple[str, ...]]):
+    """The facts by which of the fields in `_FACT_OF` are there."""
+
+    def __missing__(self, there: tuple[bool, ...]) -> tuple[str, ...]:
+        self[there] = facts = tuple(compress(_FACT_OF.values(), there))
+        return facts
+
+
+_facts = _Facts()
 
 
 _NAMES = tuple(field.name for field in dataclass_fields(Record))
