@@ -54,7 +54,7 @@ def test_batches_share_what_is_remembered_and_rows_stay_as_they_were(monkeypatch
     memory = Headings()
     found = [memory.columns(RECORDS[i : i + 1]) for i in (0, 1, 2, 3)]
     for number, expected in enumerate(EXPECTED):
-        assert [list(columns[number])[0] for columns in found] == expected
+        assert [columns[number][0] for columns in found] == expected
 
 
 def test_records_without_headings_have_empty_rows():
