@@ -5,6 +5,7 @@ killed leaves it there, and the next build of the same index goes on from it: it
 unchanged, and shards of the same parts, are not made again.
 """
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -26,6 +27,7 @@ from pipelines.data.items import Item
 from pipelines.data.kinds import Kind, PubMedKind, TrialsKind
 from pipelines.data.parts import Made, make_parts
 from pipelines.data.spread import Spread, spread
+from pipelines.files import write_whole
 from pipelines.progress import Reporter, SilentReporter
 
 _BYTES_PER_BYTE = {".gz": 7.0, ".zip": 7.0}  # parts and shards together, for a byte of input
@@ -136,11 +138,16 @@ def build_index(
                 manifest = _merged(kind, items, made, work, out, shards, run, reporter, extras)
             shutil.rmtree(work, ignore_errors=True)
     except OSError as err:
-        raise BuildError(
-            f"{work}: {err.strerror or err}: free some space or give another --out. What is done "
-            "is kept there; the same command goes on from it"
-        ) from err
+        raise BuildError(_what_to_do(err, work)) from err
     return manifest
+
+
+def _what_to_do(err: OSError, work: Path) -> str:
+    goes_on = f"What is done is kept in {work}; the same command goes on from it"
+    if err.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{work}: {err.strerror}: free some space or give another --out. {goes_on}"
+    place = err.filename or work
+    return f"{place}: {err.strerror or err}. {goes_on}"
 
 
 def _parts(
@@ -203,9 +210,7 @@ def _write_shard(task: tuple[Plan, Path], number: int) -> Shard:
         if (building / done.name).is_dir():
             return done
     shard = write_shard(planned, number, building)
-    temporary = marker.with_suffix(f".{os.getpid()}")
-    temporary.write_text(json.dumps(asdict(shard)), encoding="utf-8")
-    temporary.replace(marker)
+    write_whole(marker, json.dumps(asdict(shard)))
     return shard
 
 

@@ -7,7 +7,6 @@ build that was interrupted finds what it had made, and only that.
 import gc
 import hashlib
 import json
-import os
 import re
 import shutil
 import time
@@ -21,6 +20,7 @@ from actors.search.index.schema import Batch
 from pipelines.data.failures import CorpusError
 from pipelines.data.items import Item
 from pipelines.data.kinds import VERSION, Deletions, Kind
+from pipelines.files import write_whole
 
 RECORDS_PER_PART = 50_000
 _DONE = "done.json"
@@ -73,9 +73,7 @@ def make_parts(task: tuple[Kind, Path], item: Item) -> Made:
         raise CorpusError(f"{item.path}: {err}") from err
     seconds = time.perf_counter() - started
     made = Made(folder.name, runs.number, runs.records, deleted, seconds)
-    temporary = folder / f".{_DONE}.{os.getpid()}"
-    temporary.write_text(json.dumps(asdict(made)), encoding="utf-8")
-    temporary.replace(folder / _DONE)
+    write_whole(folder / _DONE, json.dumps(asdict(made)))
     return made
 
 

@@ -2,18 +2,20 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from actors.search.index import (
-    IndexMismatchError,
     Manifest,
     ShardIndex,
     build_index,
     corpus_hash,
     open_index,
 )
+from actors.search.index.placing import alone
 from actors.search.index.shard import ID
 from actors.search.lookup import Atom
 from actors.search.types import Record
@@ -23,7 +25,10 @@ from pipelines.data.failures import CorpusError
 from pipelines.data.load import JUDGED, load_records, load_tasks, read_tasks, split_fitting
 from pipelines.data.sample import resolve_corpus
 from pipelines.data.split import TaskSplit
+from pipelines.files import write_whole
 from pipelines.progress import Reporter
+
+Opened = TypeVar("Opened")
 
 
 @dataclass(frozen=True)
@@ -76,16 +81,12 @@ def _trials(config: RewriterConfig, reporter: Reporter) -> Corpus:
     paths = [Path(name.strip()).expanduser() for name in config.data.corpus.split("+")]
     files = [path for item in trial_items(paths) for path in item.paths]
     folder = cache_folder() / "indexes" / f"trials-{_digest(_fingerprint(files))}"
-    index = None
-    if folder.exists():
-        try:
-            index = open_trials_index(folder)
-        except (OSError, ValueError) as error:
-            reporter.say(f"the index in the cache is not usable and is built again: {error}")
-    if index is None:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        build_trials_index(paths, folder, workers=1, reporter=reporter)
-        index = open_trials_index(folder)
+    index = _opened_or_built(
+        folder,
+        lambda: open_trials_index(folder),
+        lambda: build_trials_index(paths, folder, workers=1, reporter=reporter),
+        reporter.say,
+    )
     tasks = read_tasks(config.data)
     split = split_fitting(tasks, set(index.ids), config.data, reporter.say)
     return Corpus(folder, index.size, split)
@@ -123,9 +124,7 @@ def corpus_index(data: DataConfig, fields: Sequence[str], report: Report) -> Pat
             pass  # of a former version, or damaged: built again below
     records = load_records(data, report=report)
     folder = ensure_index(records, fields, data.corpus, report)
-    temporary = pointer.with_suffix(".tmp")
-    temporary.write_text(folder.name)
-    temporary.replace(pointer)
+    write_whole(pointer, folder.name)
     return folder
 
 
@@ -133,18 +132,35 @@ def ensure_index(records: list[Record], fields: Sequence[str], corpus: str, repo
     """The index of exactly these records and fields, in the cache folder; built when missing."""
     digest = corpus_hash(records)
     folder = cache_folder() / "indexes" / _digest([digest, list(fields)])
-    if folder.exists():
-        try:
-            open_index(folder, content_hash=digest, fields=fields)
-            return folder
-        except (OSError, IndexMismatchError) as error:
-            report(f"the index in the cache is not usable and is built again: {error}")
-    if not records:
-        raise CorpusError(f"corpus {corpus} has no records to index")
-    report(f"indexing {len(records):,} records")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    build_index(records, folder, fields=fields, corpus=corpus)
+
+    def build() -> None:
+        if not records:
+            raise CorpusError(f"corpus {corpus} has no records to index")
+        report(f"indexing {len(records):,} records")
+        build_index(records, folder, fields=fields, corpus=corpus)
+
+    _opened_or_built(
+        folder, lambda: open_index(folder, content_hash=digest, fields=fields), build, report
+    )
     return folder
+
+
+def _opened_or_built(
+    folder: Path, open_it: Callable[[], Opened], build: Callable[[], object], report: Report
+) -> Opened:
+    """The index in `folder`. One process at a time builds it; the others wait and use that one."""
+    with suppress(OSError, ValueError):
+        return open_it()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with alone(folder.with_name(f"{folder.name}.making")):
+        try:
+            return open_it()
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError) as error:
+            report(f"the index in the cache is not usable and is built again: {error}")
+        build()
+        return open_it()
 
 
 def _fingerprint(paths: Sequence[Path]) -> list[list[object]]:

@@ -29,6 +29,7 @@ from pipelines.deepretrieval.language import LANGUAGES
 from pipelines.deepretrieval.ranked import Entry, ndcg, write_runs
 from pipelines.deepretrieval.reward import INFRA_FAILURE, OK
 from pipelines.deepretrieval.rollout import Rollout, asks, seed_of
+from pipelines.files import write_whole
 from pipelines.progress import Reporter
 
 BATCH_TASKS = 64
@@ -87,11 +88,7 @@ class Evaluations:
         self._write()
 
     def _write(self) -> None:
-        temporary = self.path.with_suffix(".tmp")
-        temporary.write_text(
-            json.dumps([asdict(r) for r in self.rows.values()], indent=1), encoding="utf-8"
-        )
-        temporary.replace(self.path)
+        write_whole(self.path, json.dumps([asdict(r) for r in self.rows.values()], indent=1))
 
 
 def evaluate_policy(

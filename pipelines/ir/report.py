@@ -1,13 +1,13 @@
 """What an evaluation leaves: run files, values of each query, a summary, a table."""
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+from pipelines.files import write_whole
 from pipelines.ir.evaluate import Evaluation
 from pipelines.ir.failures import IREvaluationError
 from pipelines.ir.runs import write_run
@@ -42,7 +42,7 @@ def write_evaluation(evaluation: Evaluation, folder: str | Path) -> Path:
         if query in evaluation.query_errors:
             row["error"] = evaluation.query_errors[query]
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-    _write(target / f"{evaluation.engine}.jsonl", "".join(lines))
+    write_whole(target / f"{evaluation.engine}.jsonl", "".join(lines))
     return target
 
 
@@ -83,7 +83,7 @@ def write_summary(rows: Sequence[dict[str, Any]], folder: str | Path) -> Path:
     """Write `summary.json` into `folder`."""
     path = Path(folder) / "summary.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write(path, json.dumps(list(rows), indent=1, ensure_ascii=False) + "\n")
+    write_whole(path, json.dumps(list(rows), indent=1, ensure_ascii=False) + "\n")
     return path
 
 
@@ -112,9 +112,3 @@ def comparisons(rows: Sequence[dict[str, Any]]) -> list[str]:
                 f"(95% {low:+.4f} to {high:+.4f}, p = {against['p']:.4f})"
             )
     return lines
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text, "utf-8")
-    os.replace(temporary, path)

@@ -1,12 +1,12 @@
 """TREC run files: `query Q0 document rank score tag`, one hit a line."""
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from actors.search.ranking.fusion import RRF_K, reciprocal_rank_fusion
+from pipelines.files import write_whole
 from pipelines.ir.failures import RunFileError
 
 Run = dict[str, list[tuple[str, float]]]
@@ -31,9 +31,7 @@ def write_run(path: str | Path, run: Mapping[str, Iterable[tuple[str, float]]], 
                     raise RunFileError(f"{name} id {value!r} cannot stand in a TREC run file")
             lines.append(f"{query} Q0 {document} {rank} {score:.9g} {tag}\n")
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text("".join(lines), "utf-8")
-    os.replace(temporary, path)
+    write_whole(path, "".join(lines))
 
 
 def read_run(path: str | Path) -> Run:

@@ -146,6 +146,19 @@ def test_a_changed_file_is_read_again_and_only_that(tmp_path, monkeypatch):
     assert manifest.content_hash == build_index(read_records(files)).manifest.content_hash
 
 
+def test_trouble_that_is_no_full_disk_names_the_file_and_the_reason(tmp_path, monkeypatch):
+    files = baseline(tmp_path, 1, 5)
+
+    def refused(*_):
+        raise PermissionError(13, "Permission denied", "/some/file")
+
+    monkeypatch.setattr(module, "plan", refused)
+    with pytest.raises(BuildError) as caught:
+        build_pubmed_index(files, tmp_path / "out", workers=1)
+    assert str(caught.value).startswith("/some/file: Permission denied. What is done is kept in ")
+    assert "space" not in str(caught.value)
+
+
 def test_finished_shards_are_kept(tmp_path, monkeypatch):
     files = baseline(tmp_path, 3, 20)
     with monkeypatch.context() as patch:

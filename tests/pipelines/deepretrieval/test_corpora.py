@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -8,7 +10,7 @@ from actors.search.index import build_index
 from actors.search.types import Record, SearchRequest
 from configs.schema import DataConfig, RewriterConfig, SearchConfig
 from pipelines.data.load import TaskError
-from pipelines.deepretrieval.corpora import load_corpus
+from pipelines.deepretrieval.corpora import ensure_index, load_corpus
 from pipelines.progress import SilentReporter
 
 
@@ -91,3 +93,45 @@ def test_an_index_that_was_built_before_is_searched_as_it_is(tmp_path, shards):
 def test_passage_engines_take_no_ready_index():
     problems = SearchConfig(engine="dense", index="somewhere").problems()
     assert problems == ["search.index: dense builds its own index from data.corpus"]
+
+
+ENSURING = """
+import sys
+from actors.search.types import Record
+from pipelines.deepretrieval.corpora import ensure_index
+
+input()
+said = []
+print(ensure_index([Record("1", "rat")], ("title",), "rats", said.append), len(said))
+"""
+
+
+def test_two_processes_that_want_one_index_build_it_once(tmp_path):
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", ENSURING],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for process in running:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    ends = [process.communicate() for process in running]
+    assert [fault for _, fault in ends] == ["", ""]
+    folders, built = zip(*(out.split() for out, _ in ends), strict=True)
+    assert folders[0] == folders[1]
+    assert sorted(built) == ["0", "1"]
+
+
+def test_an_index_of_the_cache_that_is_damaged_is_built_again(tmp_path):
+    said = []
+    folder = ensure_index([Record("1", "rat")], ("title",), "rats", said.append)
+    (folder / "manifest.json").write_text("{}")
+    assert ensure_index([Record("1", "rat")], ("title",), "rats", said.append) == folder
+    assert said[0] == said[2] == "indexing 1 records"
+    assert said[1].startswith("the index in the cache is not usable and is built again: ")
+    assert len(said) == 3
