@@ -37,6 +37,10 @@ class Column:
         """Words of all documents together, 0 for a column of values."""
         return int(self.lengths.sum(dtype=np.int64)) if self.text else 0
 
+    def rank(self, word: str) -> int:
+        """The term that `word` is, -1 when it is not there."""
+        return self.terms.rank(word.encode("utf-8", "replace"))
+
     def ranges(self, word: str, until: str = "") -> list[Range]:
         """The terms that `word` stands for: itself, or with `*` at its end all that start so."""
         encoded = word.encode("utf-8", "replace")

@@ -1,6 +1,7 @@
 """Rows of ascending numbers, one a term: rare terms as plain arrays, frequent ones as bitmaps."""
 
 from array import array
+from bisect import bisect_left
 
 import numpy as np
 from pyroaring import BitMap
@@ -52,19 +53,29 @@ class Postings:
 
     def __init__(self, prefix: str, arrays: dict[str, np.ndarray]) -> None:
         self.counts = arrays[f"{prefix}.counts"]
-        self._starts = arrays[f"{prefix}.starts"]
         self._rare = arrays[f"{prefix}.rare"]
-        self._frequent = arrays[f"{prefix}.frequent"].astype(np.int64)
+        # Memory views give Python numbers, one at a time, faster than arrays.
+        self._starts = arrays[f"{prefix}.starts"].data
+        self._frequent = arrays[f"{prefix}.frequent"].data
         self._bitmaps = arrays[f"{prefix}.bitmaps"].data
-        self._bitmap_starts = arrays[f"{prefix}.bitmap_starts"]
+        self._bitmap_starts = arrays[f"{prefix}.bitmap_starts"].data
+
+    def of(self, rank: int) -> BitMap:
+        """The numbers of one term."""
+        start, end = self._starts[rank], self._starts[rank + 1]
+        if start < end:
+            return bitmap(self._rare[start:end])
+        number = bisect_left(self._frequent, rank)
+        there = number < len(self._frequent) and self._frequent[number] == rank
+        return self._bitmap(number) if there else BitMap()
 
     def union(self, first: int, last: int) -> BitMap:
         """The numbers of the terms of ranks `first` to `last` - 1."""
-        start, end = int(self._starts[first]), int(self._starts[last])
-        rare = self._rare[start:end]
-        if last - first == 1 and start < end:
-            return bitmap(rare)
-        from_, to = np.searchsorted(self._frequent, (first, last)).tolist()
+        if last - first == 1:
+            return self.of(first)
+        rare = self._rare[self._starts[first] : self._starts[last]]
+        from_ = bisect_left(self._frequent, first)
+        to = bisect_left(self._frequent, last, from_)
         if from_ == to:
             return bitmap(np.sort(rare))
         found = [self._bitmap(number) for number in range(from_, to)]
@@ -73,5 +84,5 @@ class Postings:
         return found[0] if len(found) == 1 else BitMap.union(*found)
 
     def _bitmap(self, number: int) -> BitMap:
-        start, end = self._bitmap_starts[number : number + 2].tolist()
+        start, end = self._bitmap_starts[number], self._bitmap_starts[number + 1]
         return BitMap.deserialize(bytes(self._bitmaps[start:end]))

@@ -1,9 +1,8 @@
 """One shard of an index, opened: answers atoms with bitmaps over its ordinals."""
 
-import heapq
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -59,21 +58,21 @@ class ShardIndex:
         if len(atom.words) == len(atom.stores) == 1 and not atom.words[0].endswith("*"):
             column = self._columns.get(atom.stores[0])
             if column is not None:
-                ranges = column.ranges(atom.words[0])
-                return int(column.documents.counts[ranges[0][0]]) if ranges else 0
+                rank = column.rank(atom.words[0])
+                return int(column.documents.counts[rank]) if rank >= 0 else 0
         return len(self.find(atom))
 
     def variations(self, stores: Sequence[str], prefix: str, limit: int) -> list[str]:
         """The first `limit` words or values that start with `prefix`, in code point order."""
-        found: list[list[bytes]] = []
+        found: set[bytes] = set()
         for name in stores:
             column = self._columns.get(name)
             if column is None:
                 continue
             for first, last in column.ranges(prefix + "*"):
-                found.append(column.terms.slice(first, min(last, first + limit + 1)))
-        merged = (term for term, _ in groupby(heapq.merge(*found)) if term)
-        return [term.decode() for term in islice(merged, limit)]
+                found.update(column.terms.slice(first, min(last, first + limit + 1)))
+        found.discard(b"")
+        return [term.decode() for term in sorted(found)[:limit]]
 
     # Lookup
 
@@ -199,15 +198,22 @@ class ShardIndex:
 
     def _find(self, atom: Atom) -> BitMap:
         found = []
+        plain = len(atom.words) == 1 and not atom.words[0].endswith("*")
         for store in atom.stores:
             if store == ID:
                 found.append(self.ordinals(atom.words if len(atom.words) == 1 else ()))
                 continue
             column = self._columns.get(store)
-            if column is not None:
-                groups = _groups(column, atom)
-                if all(groups):
-                    found.append(_holding(column, groups, atom.slop))
+            if column is None:
+                continue
+            if plain:
+                rank = column.rank(atom.words[0])
+                if rank >= 0:
+                    found.append(column.documents.of(rank))
+                continue
+            groups = _groups(column, atom)
+            if all(groups):
+                found.append(_holding(column, groups, atom.slop))
         return _union(found)
 
     def _near(self, near: Near) -> BitMap:
