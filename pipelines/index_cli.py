@@ -64,7 +64,7 @@ def _known() -> tuple[type[BaseException], ...]:
 
     return (
         AnalysisError, BuildError, CorpusError, DenseError, EmbedderError, FetchError,
-        FileNotFoundError, IndexMismatchError, PassagesError, PassagesMismatchError, PreflightError,
+        IndexMismatchError, OSError, PassagesError, PassagesMismatchError, PreflightError,
     )  # fmt: skip
 
 
@@ -230,16 +230,14 @@ def verify(
 
     Example: seekray index verify indexes/pubmed
     """
-    from actors.search.index import verify as faults_of
+    from actors.search.engines import PASSAGES_FILE
 
     with plain_errors(_known):
-        folders = [index]
-        if (index / "passages.json").is_file():
-            from actors.search.ranking.folder import open_engine
-
-            folders = [index / "lexical"]
-            open_engine(index)
-        faults = [fault for folder in folders for fault in faults_of(folder)]
+        if (index / PASSAGES_FILE).is_file():
+            from actors.search.ranking.folder import verify as faults_of
+        else:
+            from actors.search.index import verify as faults_of
+        faults = faults_of(index)
     for fault in faults:
         errors.print(f"error: {fault}", markup=False, highlight=False, soft_wrap=True)
     if faults:
@@ -249,11 +247,11 @@ def verify(
 
 
 def _facts(index: Path) -> dict[str, Any]:
-    from actors.search.engines import MESH_FILE
+    from actors.search.engines import MESH_FILE, PASSAGES_FILE
     from actors.search.index import Manifest
 
     size = sum(path.stat().st_size for path in index.rglob("*") if path.is_file())
-    if (index / "passages.json").is_file():
+    if (index / PASSAGES_FILE).is_file():
         from actors.search.ranking.folder import read_passages_manifest
 
         about = read_passages_manifest(index)

@@ -68,7 +68,7 @@ def evaluate_ir(
         from actors.search.ranking.analysis import Analysis
         from actors.search.ranking.bm25 import Bm25
         from pipelines.ir.engines import EngineMaker, EngineOptions, check_engines
-        from pipelines.ir.evaluate import MEASURES
+        from pipelines.ir.evaluate import measures_within
         from pipelines.ir.failures import IREvaluationError
         from pipelines.ir.report import check_names
 
@@ -87,7 +87,7 @@ def evaluate_ir(
         kinds = engines or ["bm25", "dense", "hybrid"]
         check_engines(kinds)
         check_names(sets)
-        asked = measures or [name for name in MEASURES if _cutoff(name) <= k]
+        asked = measures or measures_within(k)
         reporter = RichReporter(console)
         maker = EngineMaker(options, reporter=reporter)
         _run(sets, kinds, maker, reporter, asked, k, split, out)
@@ -95,10 +95,6 @@ def evaluate_ir(
 
 def _telling(bar: "Bar") -> Callable[[int, int], None]:
     return lambda done, _: bar.update(done)
-
-
-def _cutoff(measure: str) -> int:
-    return int(measure.partition("@")[2] or 0)
 
 
 def _run(

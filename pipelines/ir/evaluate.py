@@ -7,16 +7,11 @@ of the cut run: ir-measures would hand it to a tool that orders ties the other w
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import ir_measures
 
-from actors.search.types import (
-    InfraFailure,
-    QueryError,
-    SearchOutcome,
-    SearchRequest,
-)
+from actors.search.engines import Engine
+from actors.search.types import InfraFailure, QueryError, SearchRequest
 from pipelines.data.ir_sets import IRSet, Qrels
 from pipelines.data.task import Task
 from pipelines.ir.failures import IREvaluationError
@@ -25,13 +20,6 @@ from pipelines.ir.runs import Run, ordered
 MEASURES = ("nDCG@10", "R@100", "R@1000", "AP", "RR@10", "Success@5")
 BATCH = 32
 SYNTAX = "bag"
-
-
-class Engine(Protocol):
-    """What runs free-text queries."""
-
-    def search_many(self, requests: Sequence[SearchRequest]) -> list[SearchOutcome]:
-        """The outcomes of `requests`, in their order."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +119,12 @@ def measure_run(
 def _without_cutoff(measure: ir_measures.Measure) -> ir_measures.Measure:
     rest = {name: value for name, value in measure.params.items() if name != "cutoff"}
     return ir_measures.RR(**rest) if rest else ir_measures.RR
+
+
+def measures_within(k: int) -> list[str]:
+    """Those of `MEASURES` that `k` hits a query are enough for."""
+    parsed = _parse(MEASURES, None)
+    return [name for name, measure in parsed.items() if measure.params.get("cutoff", 0) <= k]
 
 
 def _parse(measures: Sequence[str], k: int | None) -> dict[str, ir_measures.Measure]:

@@ -41,6 +41,9 @@ def test_trials_and_passages(tmp_path):
     facts = json.loads(run("info", tmp_path / "passages", "--json"))
     assert (facts["kind"], facts["corpus"], facts["records"]) == ("passages", "set", 1)
     assert "is whole" in run("verify", tmp_path / "passages")
+    store = next((tmp_path / "passages" / "lexical").glob("shard-*/store"))
+    store.write_bytes(store.read_bytes()[:-1] + b"?")
+    assert "store is damaged" in run("verify", tmp_path / "passages", code=1)
 
 
 @pytest.mark.parametrize(
@@ -51,9 +54,11 @@ def test_trials_and_passages(tmp_path):
         (["build", "passages", "--from", "{tmp}", "--out", "{tmp}/o"], "holds no corpus.jsonl"),
         (["info", "{tmp}"], "no index at"),
         (["verify", "{tmp}/none"], "no index at"),
+        (["build", "passages", "--from", "{tmp}/f", "--out", "/dev/null/o"], "'/dev/null'"),
     ],
 )
 def test_errors_are_one_message(tmp_path, arguments, message):
+    (tmp_path / "f").write_text('{"id": "1", "title": "", "text": "a lung"}\n')
     output = run(*[each.format(tmp=tmp_path) for each in arguments], code=2)
     assert message in output
     assert "Traceback" not in output

@@ -16,6 +16,7 @@ from actors.search.dense.failures import DenseError, RemovalError
 from actors.search.dense.gpu import MAX_K, GpuCopy
 from actors.search.dense.locks import SharedLock
 from actors.search.dense.manifest import MANIFEST, DenseManifest, read_manifest
+from actors.search.index.manifest import sha256
 
 BATCH = 1024
 """Queries that FAISS sees at a time, which bounds the (queries, k) result arrays."""
@@ -178,6 +179,8 @@ class DenseIndex:
             faiss.write_index(self._index, str(folder / manifest.vectors))
             names = json.dumps(self._names, ensure_ascii=False)
         (folder / manifest.ids).write_text(names, "utf-8")
+        sums = {name: sha256(folder / name) for name in (manifest.vectors, manifest.ids)}
+        manifest = dataclasses.replace(manifest, files=sums)
         temporary = folder / f".{MANIFEST}-{mark}"
         temporary.write_text(manifest.to_json(), "utf-8")
         for path in (folder / manifest.vectors, folder / manifest.ids, temporary):

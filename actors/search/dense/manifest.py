@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.search.dense.failures import DenseError, DenseMismatchError
+from actors.search.index.manifest import differences
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
@@ -36,6 +37,7 @@ class DenseManifest:
     vectors: str = ""  # file names inside the folder
     ids: str = ""
     settings: dict[str, int] = dataclasses.field(default_factory=dict)
+    files: dict[str, str] = dataclasses.field(default_factory=dict)  # name: SHA-256
     schema: int = SCHEMA
 
     def to_json(self) -> str:
@@ -59,6 +61,17 @@ def read_manifest(folder: str | Path) -> DenseManifest:
         return DenseManifest(**values)
     except TypeError as error:
         raise DenseError(f"{path} is damaged ({error}): build the index again") from error
+
+
+def verify(folder: str | Path) -> list[str]:
+    """What is wrong with the files of the index in `folder`, one line each.
+
+    Raises `DenseError` as `read_manifest` does, and for an index without check sums.
+    """
+    manifest = read_manifest(folder)
+    if not {manifest.vectors, manifest.ids} <= set(manifest.files):
+        raise DenseError(f"{Path(folder) / MANIFEST} has no check sums: build the index again")
+    return differences(Path(folder), manifest.files)
 
 
 def check_corpus(manifest: DenseManifest, corpus: str, corpus_hash: str, where: str) -> None:

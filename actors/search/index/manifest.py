@@ -107,7 +107,7 @@ def _typed(values: dict[str, Any]) -> dict[str, Any]:
 def checksums(folder: Path) -> dict[str, str]:
     """SHA-256 of every file below `folder` but the manifest, by path."""
     paths = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != _MANIFEST)
-    return {str(path.relative_to(folder)): _sha256(path) for path in paths}
+    return {str(path.relative_to(folder)): sha256(path) for path in paths}
 
 
 def verify(folder: Path | str) -> list[str]:
@@ -116,16 +116,22 @@ def verify(folder: Path | str) -> list[str]:
     Raises as `Manifest.load` does.
     """
     folder = Path(folder)
+    return differences(folder, Manifest.load(folder).files)
+
+
+def differences(folder: Path, files: Mapping[str, str]) -> list[str]:
+    """How `files`, paths below `folder` with their SHA-256, differ from what is there."""
     faults = []
-    for name, expected in Manifest.load(folder).files.items():
+    for name, expected in files.items():
         path = folder / name
         if not path.is_file():
             faults.append(f"{path} is missing")
-        elif (found := _sha256(path)) != expected:
+        elif (found := sha256(path)) != expected:
             faults.append(f"{path} is damaged: SHA-256 {found}, the manifest says {expected}")
     return faults
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """Of a file's content, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -14,6 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from actors.search.dense.failures import DenseError
+from actors.search.engines import PASSAGES, PASSAGES_FILE
+from actors.search.index import verify as faults_of
+from actors.search.index.placing import alone
 from actors.search.ranking.analysis import Analysis
 from actors.search.ranking.bm25 import Bm25, Bm25Engine
 from actors.search.ranking.failures import PassagesError, PassagesMismatchError
@@ -29,8 +33,8 @@ if TYPE_CHECKING:
     Engine = Bm25Engine | DenseEngine | HybridEngine
 
 SCHEMA = 1
-MANIFEST = "passages.json"
-KINDS = ("bm25", "dense", "hybrid")
+MANIFEST = PASSAGES_FILE
+KINDS = PASSAGES
 
 
 @dataclass(frozen=True)
@@ -76,18 +80,15 @@ def build_passages_index(
     digest = passages_hash(passages)
     manifest = _made(folder, corpus, digest, analysis)
     if manifest is None:
-        lexical = write_store(passages, folder / "lexical", analysis, corpus)
-        manifest = PassagesManifest(
-            corpus,
-            digest,
-            len(passages),
-            analysis.stemmer,
-            analysis.stop_words,
-            lexical.content_hash,
-        )
-        _write(folder, manifest)
-    if embedder is not None:
-        _add_dense(folder, manifest, passages, embedder, spec, vectors_cache, progress)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with alone(folder):  # another process may be at it
+            manifest = _made(folder, corpus, digest, analysis)
+            if manifest is None:
+                manifest = _make(passages, folder, corpus, digest, analysis)
+    if embedder is not None and not _has_dense(folder, manifest, embedder, spec):
+        with alone(folder):
+            if not _has_dense(folder, manifest, embedder, spec):
+                _add_dense(folder, manifest, passages, embedder, spec, vectors_cache, progress)
     return manifest
 
 
@@ -105,6 +106,32 @@ def read_passages_manifest(folder: str | Path) -> PassagesManifest:
         raise PassagesError(f"{folder} is no index of passages: it has no {MANIFEST}") from error
     except (OSError, TypeError, KeyError, json.JSONDecodeError) as error:
         raise PassagesError(f"{path} is damaged ({error}): build the index again") from error
+
+
+def verify(folder: str | Path) -> list[str]:
+    """What is wrong with any part of the index in `folder`, one line a fault; empty when whole.
+
+    Raises `PassagesError` where there is no such index.
+    """
+    from actors.search.dense import manifest as dense
+
+    folder = Path(folder)
+    about = read_passages_manifest(folder)
+    faults = []
+    try:
+        faults += faults_of(folder / "lexical")
+        if not faults:
+            _open_store(folder, about)
+    except (OSError, ValueError) as error:
+        faults.append(str(error))
+    for vectors in sorted(folder.glob("dense-*")):
+        try:
+            faults += dense.verify(vectors)
+            there = dense.read_manifest(vectors)
+            dense.check_corpus(there, about.corpus, about.corpus_hash, str(vectors))
+        except DenseError as error:
+            faults.append(str(error))
+    return faults
 
 
 def open_engine(
@@ -175,6 +202,22 @@ def _made(folder: Path, corpus: str, digest: str, analysis: Analysis) -> Passage
     return there
 
 
+def _make(
+    passages: Sequence[Passage], folder: Path, corpus: str, digest: str, analysis: Analysis
+) -> PassagesManifest:
+    lexical = write_store(passages, folder / "lexical", analysis, corpus)
+    manifest = PassagesManifest(
+        corpus,
+        digest,
+        len(passages),
+        analysis.stemmer,
+        analysis.stop_words,
+        lexical.content_hash,
+    )
+    _write(folder, manifest)
+    return manifest
+
+
 def _write(folder: Path, manifest: PassagesManifest) -> None:
     temporary = folder / f".{MANIFEST}-{secrets.token_hex(4)}"
     temporary.write_text(json.dumps(dataclasses.asdict(manifest), indent=1) + "\n", "utf-8")
@@ -195,6 +238,23 @@ def _open_store(folder: Path, manifest: PassagesManifest) -> PassageStore:
     return store
 
 
+def _has_dense(
+    folder: Path, manifest: PassagesManifest, embedder: "Embedder", spec: "IndexSpec | None"
+) -> bool:
+    """Whether these vectors are there. `DenseMismatchError` for those of others in their place."""
+    from actors.search.dense import manifest as dense
+    from actors.search.dense.factory import IndexSpec
+
+    spec = spec or IndexSpec()
+    target = folder / f"dense-{spec.kind}"
+    if not (target / dense.MANIFEST).exists():  # a save that was broken off leaves none
+        return False
+    there = dense.read_manifest(target)
+    dense.check_corpus(there, manifest.corpus, manifest.corpus_hash, str(target))
+    dense.check_model(there, embedder.name, embedder.fingerprint, embedder.dimension, str(target))
+    return there.settings == spec.settings()
+
+
 def _add_dense(
     folder: Path,
     manifest: PassagesManifest,
@@ -210,15 +270,6 @@ def _add_dense(
     from actors.search.dense.index import DenseIndex
 
     spec = spec or IndexSpec()
-    target = folder / f"dense-{spec.kind}"
-    if (target / dense.MANIFEST).exists():  # a save that was broken off leaves none
-        there = dense.read_manifest(target)
-        dense.check_corpus(there, manifest.corpus, manifest.corpus_hash, str(target))
-        dense.check_model(
-            there, embedder.name, embedder.fingerprint, embedder.dimension, str(target)
-        )
-        if there.settings == spec.settings():
-            return
     texts = [contents(passage) for passage in passages]
     if cache is None:
         made = embedder.embed_passages(texts, progress)
@@ -236,7 +287,7 @@ def _add_dense(
         passage_prefix=embedder.passage_prefix,
         truncated=made.truncated,
     )
-    index.save(target, about)
+    index.save(folder / f"dense-{spec.kind}", about)
 
 
 def _open_dense(

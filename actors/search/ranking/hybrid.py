@@ -2,26 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
+from actors.search.engines import Engine
 from actors.search.ranking.fusion import RRF_K, reciprocal_rank_fusion
 from actors.search.types import SearchOutcome, SearchRequest, SearchResult
 
 DEPTH = 1000
 """Hits of each engine that are fused at least: ranks beyond change little."""
-
-
-class RankingEngine(Protocol):
-    """What can be fused."""
-
-    def search_many(self, requests: Sequence[SearchRequest]) -> list[SearchOutcome]:
-        """The outcomes of `requests`, in their order."""
-
-    def document_frequency(self, word: str) -> int:
-        """Number of passages that hold `word`."""
-
-    def fetch(self, ids: Sequence[str]) -> list[tuple[str, str]]:
-        """(title, text) of each id."""
 
 
 class HybridEngine:
@@ -33,7 +20,7 @@ class HybridEngine:
 
     def __init__(
         self,
-        engines: Sequence[RankingEngine],
+        engines: Sequence[Engine],
         *,
         rrf_k: int = RRF_K,
         weights: Sequence[float] | None = None,

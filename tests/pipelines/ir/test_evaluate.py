@@ -6,7 +6,7 @@ import pytest
 
 from actors.search.types import InfraFailure, QueryError, SearchResult
 from pipelines.data.ir_sets import IRQuery, IRSet, Passage
-from pipelines.ir.evaluate import evaluate_engine, measure_run, tasks_of
+from pipelines.ir.evaluate import evaluate_engine, measure_run, measures_within, tasks_of
 from pipelines.ir.failures import IREvaluationError
 
 SET = IRSet(
@@ -129,3 +129,9 @@ def test_tasks_hold_what_can_be_found():
         ("q1", "one", frozenset({"d1", "d2"}), "toy"),
         ("q2", "two", frozenset({"d5"}), "toy"),
     ]
+
+
+def test_measures_that_need_more_hits_than_there_are_are_left_out():
+    assert measures_within(1) == ["AP"]
+    assert measures_within(10) == ["nDCG@10", "AP", "RR@10", "Success@5"]
+    assert measures_within(1000) == ["nDCG@10", "R@100", "R@1000", "AP", "RR@10", "Success@5"]

@@ -1,6 +1,9 @@
 """One folder, three engines, one corpus hash."""
 
+import json
 import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import pytest
@@ -10,7 +13,12 @@ from actors.search.dense.factory import IndexSpec
 from actors.search.dense.failures import DenseMismatchError
 from actors.search.ranking.analysis import Analysis
 from actors.search.ranking.failures import PassagesError, PassagesMismatchError
-from actors.search.ranking.folder import build_passages_index, open_engine, read_passages_manifest
+from actors.search.ranking.folder import (
+    build_passages_index,
+    open_engine,
+    read_passages_manifest,
+    verify,
+)
 from actors.search.ranking.fusion import reciprocal_rank_fusion
 from actors.search.ranking.hybrid import HybridEngine
 from actors.search.types import InfraFailure, QueryError, SearchRequest, SearchResult
@@ -204,3 +212,62 @@ def test_what_cannot_be_built_or_opened(folder, tmp_path, embedder):
     (tmp_path / "passages.json").write_text('{"schema": 99}')
     with pytest.raises(PassagesError, match="has schema 99, this version reads 1"):
         open_engine(tmp_path)
+
+
+def test_verify_reads_words_and_vectors(folder, tmp_path):
+    assert verify(folder) == []
+    with pytest.raises(PassagesError, match="is no index of passages"):
+        verify(tmp_path)
+
+    def faults_after(damage):
+        copy = shutil.copytree(folder, tmp_path / "copy")
+        damage(copy)
+        found = verify(copy)
+        shutil.rmtree(copy)
+        return found
+
+    def flip(path):
+        data = path.read_bytes()
+        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+
+    for damage, words in [
+        (lambda copy: flip(next(copy.glob("dense-flat/vectors-*"))), "faiss is damaged: SHA-256"),
+        (lambda copy: flip(next(copy.glob("dense-flat/ids-*"))), "json is damaged: SHA-256"),
+        (lambda copy: next(copy.glob("dense-flat/ids-*")).unlink(), "json is missing"),
+        (lambda copy: (copy / "dense-flat" / "manifest.json").unlink(), "it has no manifest.json"),
+        (lambda copy: flip(next(copy.glob("lexical/shard-*/store"))), "store is damaged: SHA-256"),
+        (lambda copy: shutil.rmtree(copy / "lexical"), "no index at"),
+    ]:
+        (fault,) = faults_after(damage)
+        assert words in fault
+    manifest = json.loads((folder / "dense-flat" / "manifest.json").read_text())
+    plain = json.dumps({**manifest, "files": {}})
+    (fault,) = faults_after(lambda copy: (copy / "dense-flat/manifest.json").write_text(plain))
+    assert fault.endswith("has no check sums: build the index again")
+
+
+BUILDING = """
+import sys
+from pathlib import Path
+from actors.search.dense.embed import Embedder
+from actors.search.ranking.folder import build_passages_index
+from tests.actors.search.ranking.test_folder import TEXTS
+
+embedder, done = Embedder(Path(sys.argv[2]), device="cpu"), []
+input()
+build_passages_index(
+    TEXTS, sys.argv[1], corpus="toy", embedder=embedder, progress=lambda *at: done.append(at)
+)
+print(len(done))
+"""
+
+
+def test_two_processes_that_build_one_folder_build_it_once(embedder, tmp_path):
+    command = [sys.executable, "-c", BUILDING, str(tmp_path / "index"), str(embedder._folder)]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    running = [subprocess.Popen(command, text=True, **pipes) for _ in range(2)]
+    ends = [process.communicate("go\n") for process in running]
+    assert [process.returncode for process in running] == [0, 0], ends
+    assert sorted(int(out) > 0 for out, _ in ends) == [False, True]
+    assert verify(tmp_path / "index") == []
+    assert [path.name for path in tmp_path.iterdir()] == ["index"]
