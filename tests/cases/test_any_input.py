@@ -168,19 +168,30 @@ def texts(kind: str, count: int, seed: int, giants: int) -> Iterator[str]:
 
 
 def run(ask: Ask, given: Iterable[str], seconds: float) -> list[tuple[float, str]]:
-    """Ask all; (processor seconds, input) of each."""
+    """Ask all; (processor seconds, input) of each.
+
+    One that seems too slow is asked twice more and the fastest counts: on a machine that others
+    keep busy, processor seconds grow too.
+    """
     taken = []
     for text in given:
-        start = time.process_time()
-        try:
-            ask(text)
-        except Exception as error:
-            error.add_note(f"input: {text[:500]!r} ({len(text)} characters)")
-            raise
-        taken.append((time.process_time() - start, text))
+        spent = timed(ask, text)
+        if spent >= seconds:
+            spent = min(spent, timed(ask, text), timed(ask, text))
+        taken.append((spent, text))
     slowest = max(taken)
     assert slowest[0] < seconds, f"{slowest[0]:.2f} s: {slowest[1][:300]!r} ({len(slowest[1])})"
     return taken
+
+
+def timed(ask: Ask, text: str) -> float:
+    start = time.process_time()
+    try:
+        ask(text)
+    except Exception as error:
+        error.add_note(f"input: {text[:500]!r} ({len(text)} characters)")
+        raise
+    return time.process_time() - start
 
 
 def peak_mb() -> float:

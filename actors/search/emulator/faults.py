@@ -38,6 +38,10 @@ class Fault:
     """Strikes at most so often; 0 = without end."""
 
     def __post_init__(self) -> None:
+        for name in ("probability", "every", "seconds", "status", "limit"):
+            given = getattr(self, name)
+            if isinstance(given, bool) or not isinstance(given, int | float):
+                raise ValueError(f"fault {self.kind!r}: {name} is {given!r}, not a number")
         wrong = []
         if self.kind not in KINDS:
             wrong.append(f"kind is {self.kind!r}, not one of {', '.join(KINDS)}")
@@ -125,4 +129,7 @@ def parse_faults(content: Mapping[str, Any]) -> Faults:
         if not isinstance(rule, Mapping) or "kind" not in rule or set(rule) - set(known):
             raise ValueError(f"fault {number}: has a kind, and of other keys only {known[1:]}")
         made.append(Fault(**rule))
-    return Faults(tuple(made), int(content.get("seed", 0)))
+    seed = content.get("seed", 0)
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise ValueError(f"seed is {seed!r}, not a whole number")
+    return Faults(tuple(made), seed)

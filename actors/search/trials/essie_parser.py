@@ -104,7 +104,8 @@ def _operator(name: str, text: str, start: int, end: int) -> tuple[_Token, int]:
     choices = _CHOICES.get(operator)
     if choices and values[0] not in choices:
         listed = ", ".join(f"'{choice}'" for choice in choices)
-        raise EssieError(f"mismatched input '{values[0]}' expecting {{{listed}}}", start)
+        place = text.find(values[0], start + len(name))
+        raise EssieError(f"mismatched input '{values[0]}' expecting {{{listed}}}", place)
     return _Token(operator, written, start, values), after
 
 

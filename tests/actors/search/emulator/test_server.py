@@ -225,3 +225,32 @@ def test_sigterm_ends_it_gracefully():
     process.send_signal(signal.SIGTERM)
     rest, _ = process.communicate(timeout=20)
     assert (process.returncode, rest) == (0, "done\n")
+
+
+def test_a_failure_is_logged_without_what_was_asked(caplog):
+    class Broken:
+        def get(self, path, parameters):
+            raise OSError(f"disk gone at {parameters}")
+
+    with Emulator(ServerConfig(trials=Broken())) as emulator, caplog.at_level("ERROR"):
+        asked = {"query.term": "a secret need", "api_key": "0123key"}
+        answer = httpx.get(emulator.url + "/api/v2/studies", params=asked)
+    assert answer.status_code == 500
+    (record,) = [r for r in caplog.records if r.name == "actors.search.emulator.app"]
+    assert record.getMessage().startswith("/api/v2/studies failed: OSError at\n")
+    assert "in get" in record.getMessage()
+    assert "secret" not in caplog.text
+    assert "0123key" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("plan", "told"),
+    [
+        ({"faults": [{"kind": "slow", "probability": "often"}]}, "probability is 'often', not a"),
+        ({"faults": [{"kind": "cut", "every": True}]}, "every is True, not a number"),
+        ({"seed": "x"}, "seed is 'x', not a whole number"),
+    ],
+)
+def test_values_of_a_wrong_kind_in_a_plan_are_named(plan, told):
+    with pytest.raises(ValueError, match=told):
+        parse_faults(plan)

@@ -83,7 +83,7 @@ def test_trees(text, nodes):
         ("AREA Phase", "mismatched input 'P' expecting '['", 5),
         ("AREA[Phase", "missing ']' at '<EOF>'", 4),
         ("AREA[]x", "expecting one name", 0),
-        ("COVERAGE[Some]x", "mismatched input 'Some' expecting {'Contains', 'FullMatch'", 0),
+        ("COVERAGE[Some]x", "mismatched input 'Some' expecting {'Contains', 'FullMatch'", 9),
         ("a OR RANGE[1]", "expecting two values", 5),
         ('x "lung', "token recognition error at: '\"lung'", 2),
     ],
