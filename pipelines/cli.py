@@ -12,7 +12,7 @@ from pipelines.index_cli import index_app
 from pipelines.ir_cli import evaluate_ir
 from pipelines.plain_errors import errors, plain_errors
 from pipelines.search.command import app as search_app
-from pipelines.search.command import emulate
+from pipelines.search.emulate import emulate
 
 app = typer.Typer(
     name="seekray",

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.search.types import SearchOutcome, SearchResult
+from actors.search.types import InfraFailure, SearchOutcome, SearchResult
 from pipelines.data.task import Task
+from pipelines.deepretrieval.failures import EvaluationError
 from pipelines.deepretrieval.reward import Score
 
 NDCG = "nDCG@10"
@@ -36,8 +37,15 @@ def ndcg(entries: Sequence[Entry]) -> float:
 
 
 def write_runs(folder: Path, name: str, entries: Sequence[Entry]) -> list[Path]:
-    """One TREC run file a sampling seed, `NAME.SEED.run`; the paths."""
+    """One TREC run file a sampling seed, `NAME.SEED.run`; the paths.
+
+    Raises `EvaluationError` where a search failed: in a run file that would read as no hits.
+    """
     from pipelines.ir.runs import write_run
+
+    failed = sum(isinstance(entry.outcome, InfraFailure) for entry in entries)
+    if failed:
+        raise EvaluationError(f"{name}: {failed} searches failed, its run files would be wrong")
 
     tag = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-")
     paths = []

@@ -6,6 +6,7 @@ on one replica of each shard. An index of one shard is searched by its replicas 
 a part of the batch.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ from actors.search.worker import SearchWorker, ShardWorker
 from cluster.failures import FleetError
 from cluster.fleet import Fleet
 
+_log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -132,9 +134,10 @@ class SearchFleet:
         return Answered(lambda: getattr(self, method)(*args))
 
     def search(self, requests: Sequence[SearchRequest]) -> list[SearchOutcome]:
-        """One outcome a request, in order. ValueError means that a request is wrong.
+        """One outcome a request, in order; equal requests run once.
 
-        Equal requests run once; a shard that cannot be searched makes its queries InfraFailures.
+        Whatever fails that is not the query's fault, a shard that cannot be searched or a request
+        that no worker can run, is an InfraFailure of its own request and is not kept.
         """
         outcomes: dict[SearchRequest, SearchOutcome] = {}
         keys = [_hashable(request) for request in requests]
@@ -143,10 +146,7 @@ class SearchFleet:
             if kept is not None:
                 outcomes[request] = kept
         missing = [request for request in dict.fromkeys(keys) if request not in outcomes]
-        try:
-            found = self._search(missing) if missing else []
-        except FleetError as error:
-            found = [InfraFailure(str(error))] * len(missing)
+        found = self._search_or_fail(missing) if missing else []
         for request, outcome in zip(missing, found, strict=True):
             outcomes[request] = outcome
             self.cache.put(request, outcome)
@@ -168,6 +168,17 @@ class SearchFleet:
                 raise KeyError(f"no record {id_!r} in the index of {self.manifest.corpus!r}")
             out.append(known)
         return out
+
+    def _search_or_fail(self, requests: list[SearchRequest]) -> list[SearchOutcome]:
+        try:
+            return self._search(requests)
+        except FleetError as error:
+            return [InfraFailure(str(error))] * len(requests)
+        except Exception as error:
+            if len(requests) == 1:
+                _log.exception("search failed")
+                return [InfraFailure(f"{type(error).__name__}: {error}")]
+        return [self._search_or_fail([request])[0] for request in requests]
 
     def _search(self, requests: list[SearchRequest]) -> list[SearchOutcome]:
         if len(self.workers) == 1:

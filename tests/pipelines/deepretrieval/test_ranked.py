@@ -2,10 +2,11 @@ import math
 
 import pytest
 
-from actors.search.types import QueryError, SearchResult
+from actors.search.types import InfraFailure, QueryError, SearchResult
 from configs.schema import RewriterConfig, SearchConfig
 from pipelines.data.task import Task
 from pipelines.deepretrieval.evaluate import baseline_rows
+from pipelines.deepretrieval.failures import EvaluationError
 from pipelines.deepretrieval.ranked import Entry, ndcg, write_runs
 from pipelines.deepretrieval.report import as_markdown
 from pipelines.deepretrieval.reward import Score
@@ -51,3 +52,13 @@ def test_only_engines_that_rank_have_the_column():
     rows = {row.name: row for row in baseline_rows(app_with(outcomes), boolean, [B])}
     assert rows["original question"].ndcg is None
     assert "nDCG@10" not in as_markdown(rows, 5)
+
+
+def test_a_failed_search_is_never_written_as_no_hits(tmp_path):
+    entries = [
+        entry(A, 0, ["1"]),
+        Entry(B, 0, Score("infra_failure", None, None), InfraFailure("")),
+    ]
+    with pytest.raises(EvaluationError, match="m: 1 searches failed"):
+        write_runs(tmp_path, "m", entries)
+    assert list(tmp_path.iterdir()) == []

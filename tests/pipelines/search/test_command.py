@@ -163,6 +163,22 @@ def test_live_searches_answer_as_local_ones(index, trials):
         assert json.loads(live.stdout)["total"] == 2
 
 
+def test_live_pubmed_is_asked_in_its_own_language_for_ovid_strategies(index, tmp_path):
+    file = tmp_path / "queries.jsonl"
+    rows = [{"query": "exp Gout/ not aspirin.ti."}, {"query": "gout[ti]"}, {"query": "1. 2"}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with Emulator(ServerConfig(pubmed_service(index))) as emulator:
+        shown = search("pubmed", "--queries", file, "--live", "--base-url", emulator.eutils_url)
+    lines = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert [line["ids"] for line in lines[:2]] == [["3"], ["1"]]
+
+
+def test_steps_are_shown_of_local_indexes_only(index):
+    with Emulator(ServerConfig(pubmed_service(index))) as emulator:
+        shown = search("pubmed", "gout", "--live", "--base-url", emulator.eutils_url, "--explain")
+    assert shown.exit_code == 2
+
+
 def test_emulate_serves_until_it_is_told_to_stop(index, tmp_path, monkeypatch):
     monkeypatch.setenv("SEEKRAY_CACHE", str(tmp_path))
     process = subprocess.Popen(
@@ -183,7 +199,8 @@ def test_emulate_serves_until_it_is_told_to_stop(index, tmp_path, monkeypatch):
     )
     try:
         assert process.stderr is not None
-        url = process.stderr.readline().rsplit(" ", 1)[1].strip()
+        line = next(line for line in process.stderr if "serving pubmed at" in line)
+        url = line.rsplit(" ", 1)[1].strip()
         shown = search(
             "pubmed", "gout[ti]", "--live", "--base-url", f"{url}/entrez/eutils/", "--json"
         )

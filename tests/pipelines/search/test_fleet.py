@@ -185,6 +185,18 @@ def test_a_shard_that_cannot_come_back_is_a_failure_of_ours_and_is_not_kept(fold
         assert fleet.cache.get(request) is None
 
 
+def test_a_request_that_no_worker_can_run_does_not_spoil_its_batch(folders, sharded):
+    good, odd = SearchRequest("heart", 5), SearchRequest("heart", 5, order="sideways")
+    for fleet in (sharded, SearchFleet(folders[0], FleetOptions(cpus=0.1))):
+        first, failed, last = fleet.search([good, odd, SearchRequest("liver", 5)])
+        assert isinstance(failed, InfraFailure)
+        assert "sideways" in failed.message
+        assert (type(first), type(last)) == (SearchResult, SearchResult)
+        assert fleet.cache.get(odd) is None
+        if fleet is not sharded:
+            fleet.shutdown()
+
+
 def test_workers_that_cannot_open_the_index_are_a_fleet_error(folders, tmp_path):
     import shutil
 
