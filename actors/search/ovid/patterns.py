@@ -11,7 +11,7 @@ def any_code(codes: Iterable[str]) -> str:
     match, which it does not for a list of words that ignores case.
     """
     seconds: dict[str, list[str]] = defaultdict(list)
-    for first, second in sorted(codes):
-        seconds[first] += [second, second.upper()]
+    for code in sorted(codes):
+        seconds[code[0]] += [code[1], code[1].upper()]
     branches = [f"[{a}{a.upper()}][{''.join(chars)}]" for a, chars in seconds.items()]
     return f"(?-i:{'|'.join(branches)})"
