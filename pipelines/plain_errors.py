@@ -25,6 +25,7 @@ def plain_errors(known: Callable[[], tuple[type[BaseException], ...]]) -> Iterat
     except Exception as error:
         if not isinstance(error, known()):
             raise
-        errors.print(f"[bold red]error:[/bold red] {type(error).__name__}", highlight=False)
-        errors.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        message = error.args[0] if isinstance(error, KeyError) and error.args else error
+        errors.print("[bold red]error:[/bold red]", end=" ", highlight=False)
+        errors.print(str(message), markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from error

@@ -100,7 +100,7 @@ def _spliced(first: str, second: str) -> str:
 
 
 def _fresh(number: int) -> str:
-    """A pronounceable word for each number: 0 is `baba...`; no two are alike."""
+    """A pronounceable word for each number: 0 is `xbabaq`, 1 `xbebaq`; no two are alike."""
     pairs = []
     for _ in range(2):
         number, rest = divmod(number, len(_CONSONANTS) * len(_VOWELS))

@@ -12,6 +12,7 @@ from pipelines.plain_errors import errors, plain_errors
 if TYPE_CHECKING:
     from actors.search.engines import Engine
     from actors.search.live.cache import AnswerCache
+    from actors.search.live.retry import RetryPolicy
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -38,7 +39,8 @@ Queries = Annotated[
     Path | None,
     typer.Option(
         "--queries",
-        help="JSON lines with `query`, perhaps `syntax` and `id`: one line of JSON each.",
+        help="JSON lines with `query`, perhaps `syntax` and `id`: one line of JSON each. Queries "
+        "with errors are counted at the end and leave the exit code 0.",
     ),
 ]
 Live = Annotated[
@@ -107,7 +109,7 @@ def pubmed(
         if live:
             from actors.search.live.engines import LivePubMedEngine
 
-            engine = LivePubMedEngine(base_url, cache=_live_cache(base_url))
+            engine = LivePubMedEngine(base_url, policy=_patience(), cache=_live_cache(base_url))
         else:
             from actors.search.engines import open_pubmed
 
@@ -142,7 +144,7 @@ def trials(
         if live:
             from actors.search.live.engines import LiveTrialsEngine
 
-            engine = LiveTrialsEngine(base_url, cache=_live_cache(base_url))
+            engine = LiveTrialsEngine(base_url, policy=_patience(), cache=_live_cache(base_url))
         else:
             from actors.search.engines import open_engine
 
@@ -212,6 +214,13 @@ def _needed(index: Path | None) -> Path:
             "name an index, or build one: seekray index build --help", param_hint="--index"
         )
     return index
+
+
+def _patience() -> "RetryPolicy":
+    """A person waits less long than a training run does."""
+    from actors.search.live.retry import RetryPolicy
+
+    return RetryPolicy(attempts=8, deadline_s=60.0)
 
 
 def _live_cache(base_url: str | None) -> "AnswerCache | None":

@@ -4,6 +4,7 @@ Full jitter (a uniform draw between zero and the backoff) spreads callers that f
 `Retry-After` (RFC 9110, 10.2.3) sets a floor under it.
 """
 
+import logging
 import random
 import time
 from collections import Counter
@@ -17,6 +18,8 @@ from actors.search.live.errors import ServiceError, TransientError
 
 T = TypeVar("T")
 
+_log = logging.getLogger(__name__)
+LOUD_AFTER = 3  # attempts, before a person is told
 SAME_ANSWER = 3  # so often word for word, and a doubtful answer is the service's last word
 
 
@@ -76,6 +79,8 @@ def retry(
             if retry_after_s:
                 reason += f", which asked for {retry_after_s:.0f} s of patience"
             raise ServiceError(_story(seen, clock() - begun, policy, reason))
+        if failed == LOUD_AFTER:
+            _log.warning("no answer after %d attempts (%s); going on trying", failed, reason)
         sleep(wait)
     raise ServiceError(_story(seen, clock() - begun, policy, ""))
 
