@@ -38,14 +38,20 @@ class ShardedEngine:
 
     def record(self, id_: str) -> Record:
         """The record of `id_`. KeyError when no shard has it."""
-        for shard in self.shards:
-            try:
-                return shard.record(id_)
-            except KeyError:
-                continue
-        raise KeyError(f"no record {id_!r} in the index of {self.shards[0].manifest.corpus!r}")
+        return self._records([id_])[0]
 
     def fetch(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         """(title, abstract) of each id. KeyError names an id that the index lacks."""
-        found = [self.record(id_) for id_ in ids]
-        return [(record.title, record.abstract) for record in found]
+        return [(record.title, record.abstract) for record in self._records(ids)]
+
+    def _records(self, ids: Sequence[str]) -> list[Record]:
+        found = {
+            id_: shard.record(id_)
+            for shard in self.shards
+            for id_ in shard.ids[list(shard.ordinals(ids))]
+        }
+        missing = next((id_ for id_ in ids if id_ not in found), None)
+        if missing is not None:
+            corpus = self.shards[0].manifest.corpus
+            raise KeyError(f"no record {missing!r} in the index of {corpus!r}")
+        return [found[id_] for id_ in ids]

@@ -17,7 +17,7 @@ from actors.search.mesh import Mesh
 from actors.search.types import QueryError, SearchRequest
 
 MAX_FACTS = 200_000
-"""Facts that are kept from batch to batch; above it they are asked anew."""
+"""Facts, and words of variations, that are kept from batch to batch; above it all is asked anew."""
 MAX_ROUNDS = 50
 
 Variation = tuple[tuple[str, ...], str, int]  # stores, prefix, limit
@@ -83,6 +83,7 @@ class GatheredCorpus:
     _counts: dict[Atom, int] = field(default_factory=dict)
     _variations: dict[Variation, list[str]] = field(default_factory=dict)
     _frequencies: dict[Atom, tuple[int, ...]] = field(default_factory=dict)
+    _held: int = 0  # entries and words, as `MAX_FACTS` counts
     _open: tuple[dict[Atom, None], dict[Variation, None], dict[Atom, None]] = field(
         default_factory=lambda: ({}, {}, {})
     )
@@ -125,6 +126,7 @@ class GatheredCorpus:
 
     def learn(self, questions: Questions, facts: Facts) -> None:
         """Take in the answers of all shards."""
+        self._held += sum(map(len, questions)) + sum(map(len, facts.variations))
         self._counts.update(zip(questions.counts, facts.counts, strict=True))
         self._variations.update(
             (asked, list(words))
@@ -140,11 +142,12 @@ class GatheredCorpus:
 
     def forget_if_full(self) -> bool:
         """Start empty where more than `MAX_FACTS` are held."""
-        held = len(self._counts) + len(self._variations) + len(self._frequencies)
-        if held > MAX_FACTS:
-            for facts in (self._counts, self._variations, self._frequencies):
-                facts.clear()
-        return held > MAX_FACTS
+        if self._held <= MAX_FACTS:
+            return False
+        for facts in (self._counts, self._variations, self._frequencies):
+            facts.clear()
+        self._held = 0
+        return True
 
 
 class ShardPlanner:

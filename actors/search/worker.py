@@ -79,13 +79,9 @@ class ShardWorker:
 
     def fetch(self, ids: Sequence[str]) -> list[tuple[str, str] | None]:
         """(title, abstract) of each id; None for those of other shards."""
-        out: list[tuple[str, str] | None] = []
-        for id_ in ids:
-            try:
-                out.append(self._engine.fetch([id_])[0])
-            except KeyError:
-                out.append(None)
-        return out
+        there = self._index.ids[list(self._index.ordinals(ids))]
+        found = dict(zip(there, self._index.fetch(there), strict=True))
+        return [found.get(id_) for id_ in ids]
 
     def _run_one(self, plan: QueryPlan) -> Partial | InfraFailure:
         try:
