@@ -13,12 +13,8 @@ Dated = tuple[date | None, str]
 
 NO_DATE: Dated = (None, "")
 
-_MONTHS = {
-    name: number
-    for number, name in enumerate(
-        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1
-    )
-}
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_NUMBERS = {name.lower(): number for number, name in enumerate(MONTHS, 1)}
 _SEASONS = {"win": 1, "spr": 4, "sum": 7, "fal": 10, "aut": 10}
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
 _WORD = re.compile(r"[A-Za-z]{3,}")
@@ -32,7 +28,7 @@ def month_number(text: str) -> int | None:
         number = int(text)
         return number if 1 <= number <= 12 else None
     key = text[:3].lower()
-    return _MONTHS.get(key) or _SEASONS.get(key)
+    return _NUMBERS.get(key) or _SEASONS.get(key)
 
 
 def make_date(year: str, month: str = "", day: str = "") -> Dated:

@@ -1,9 +1,11 @@
 """The HTTP application: requests decoded, counted, limited and spoiled, then given to a service."""
 
 import asyncio
+import logging
 import math
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
@@ -25,6 +27,8 @@ KEPT_STARTS = 100_000
 CONTROL = "/_seekray/requests"
 API_V2 = "/api/v2"
 
+_log = logging.getLogger(__name__)
+
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -42,7 +46,7 @@ class CutError(Exception):
 
 
 @dataclass(slots=True)
-class Journal:
+class RequestLog:
     """When requests started, seconds since the epoch, and what became of them."""
 
     starts: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=KEPT_STARTS))
@@ -108,7 +112,7 @@ class EmulatorApp:
         self.eutils, self.trials = eutils, trials
         self.limiter, self.api_keys, self.faults = limiter, api_keys, faults
         self.max_body = max_body
-        self.journal = Journal()
+        self.requests = RequestLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI 3)."""
@@ -121,14 +125,14 @@ class EmulatorApp:
         if path == CONTROL:
             await _send(send, self._control(scope["method"]))
             return
-        self.journal.start(path)
+        self.requests.start(path)
         struck = self.faults.strike(path) if self.faults else []
         await asyncio.sleep(sum(fault.seconds for fault in struck if fault.kind == "slow"))
         fault = next((f for f in struck if f.kind != "slow"), None)
         answer = _refused(fault) or await self._answer(scope, receive)
         if scope["method"] == "HEAD":
             answer = Response(answer.status, answer.content_type, b"", answer.headers)
-        self.journal.end(answer.status)
+        self.requests.end(answer.status)
         if fault and fault.kind == "malformed":
             answer = Response(answer.status, answer.content_type, damaged(answer.body))
         elif fault and fault.kind == "empty":
@@ -137,8 +141,8 @@ class EmulatorApp:
 
     def _control(self, method: str) -> Response:
         if method == "DELETE":
-            self.journal.clear()
-        return Response(200, JSON, orjson.dumps(self.journal.report(self.faults)))
+            self.requests.clear()
+        return Response(200, JSON, orjson.dumps(self.requests.report(self.faults)))
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response:
         if scope["method"] not in ("GET", "POST", "HEAD"):
@@ -166,6 +170,7 @@ class EmulatorApp:
                 refusal = self._refusal(scope, "")
                 return refusal or self.trials.get(path[len(API_V2) :], _merged(pairs))
         except Exception as error:
+            _log_failure(path, error)
             return text(f"the emulator failed: {type(error).__name__}: {error}\n", 500)
         served = []
         if self.eutils is not None:
@@ -181,6 +186,12 @@ class EmulatorApp:
             return None
         client = scope.get("client")
         return self.limiter.refusal(client[0] if client else "unknown", key)
+
+
+def _log_failure(path: str, error: BaseException) -> None:
+    """Path, type and places only: messages of errors may quote the query, or a key."""
+    calls = "".join(traceback.format_tb(error.__traceback__))
+    _log.error("%s failed: %s at\n%s", path, type(error).__name__, calls)
 
 
 def _form(pairs: list[tuple[str, str]]) -> dict[str, str]:

@@ -4,9 +4,9 @@ import re
 from datetime import date
 from typing import NamedTuple
 
+from actors.search.pubmed_dates import MONTHS
 from actors.search.types import Record
 
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _PERSON = re.compile(
     r"(?P<last>.+?) (?P<initials>[^\W\d_](?:[^\W\d_]|-){0,5})"
     r"(?: (?P<suffix>Jr|Sr|I{2,3}|IV|2nd|3rd|[4-9]th))?"

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from datetime import date
 
 from actors.search.emulator.citation import (
-    MONTHS,
     article_ids,
     people,
     publication_status,
 )
 from actors.search.emulator.envelope import element, wrap
+from actors.search.pubmed_dates import MONTHS
 from actors.search.types import MeshHeading, Record
 
 

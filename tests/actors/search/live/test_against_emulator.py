@@ -81,7 +81,7 @@ def outcomes(config, asked, limit, kind=LivePubMedEngine, **options):
         url = emulator.trials_url if kind is LiveTrialsEngine else emulator.eutils_url
         engine = kind(url, pacer=Pacer(limit), policy=PATIENT, timeout_s=0.6, **options)
         found = engine.search_many(asked)
-        return found, emulator.app.journal.report(config.faults)
+        return found, emulator.app.requests.report(config.faults)
 
 
 def check(eutils, number, limit, **faulty):
@@ -135,9 +135,9 @@ def test_the_live_engine_answers_as_the_local_one(eutils, tmp_path):
         with_history = live.search(SearchRequest("#2 NOT heart", 50, history=history))
         plain = local.search(SearchRequest("((aspirin) AND stroke) NOT heart", 50))
         assert with_history.ids == plain.ids
-        total = emulator.app.journal.report(None)["total"]
+        total = emulator.app.requests.report(None)["total"]
         assert live.search_many(requests(40)) == [live.search(one) for one in requests(40)]
-        assert emulator.app.journal.report(None)["total"] == total  # all from the cache
+        assert emulator.app.requests.report(None)["total"] == total  # all from the cache
         assert isinstance(live.search(SearchRequest("[pdat]", 5)), QueryError)
         assert live.document_frequency("aspirin") == local.document_frequency("aspirin")
         ids = [record.id for record in RECORDS[:250]]
