@@ -1,11 +1,12 @@
 """The live services as search engines: the same requests and outcomes as the local ones."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from typing import Any, TypeVar
 
+from actors.search.live.chunks import chunks
 from actors.search.live.errors import QueryRefusedError, ServiceError
 from actors.search.live.eutils import MAX_IDS, EutilsClient
 from actors.search.live.history import expand_history
@@ -170,7 +171,7 @@ class LiveTrialsEngine:
     def fetch(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         """(brief title, brief summary) of each id. KeyError names an id that is not registered."""
         found: dict[str, tuple[str, str]] = {}
-        for chunk in _chunks(list(dict.fromkeys(ids)), min(ID_CHUNK, MAX_PAGE)):
+        for chunk in chunks(list(dict.fromkeys(ids)), min(ID_CHUNK, MAX_PAGE)):
             pages = self.client.pages(
                 len(chunk),
                 filters={"ids": ",".join(chunk)},
@@ -202,11 +203,6 @@ def _check(
         raise ValueError(f"fields {list(request.fields)}: a live service searches all of its own")
     if request.syntax not in syntaxes:
         raise ValueError(f"syntax {request.syntax!r}: this live service reads {syntaxes[0]!r}")
-
-
-def _chunks(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    for start in range(0, len(ids), size):
-        yield ids[start : start + size]
 
 
 def _map_distinct(run: Callable[[A], B], items: Sequence[A], threads: int) -> list[B]:

@@ -12,6 +12,7 @@ import httpx
 
 from actors.search.live.bodies import is_markup, read_xml
 from actors.search.live.cache import AnswerCache
+from actors.search.live.chunks import chunks
 from actors.search.live.errors import QueryRefusedError, ServiceError
 from actors.search.live.eutils_answers import (
     DatabaseAnswer,
@@ -185,7 +186,7 @@ class EutilsClient:
         """Put ids on the history server, at most 10,000 a call, all in one environment."""
         _need_ids(ids)
         posted: list[PostAnswer] = []
-        for chunk in _chunks(ids, MAX_IDS):
+        for chunk in chunks(ids, MAX_IDS):
             parameters = [("db", self.db), ("id", ",".join(chunk))]
             if posted:
                 parameters.append(("WebEnv", posted[0].webenv))
@@ -221,7 +222,7 @@ class EutilsClient:
 
     def efetch_chunks(self, ids: Sequence[str], size: int = FETCH_CHUNK) -> Iterator[bytes]:
         """XML of `ids`, `size` records a body, in order; unknown ids are absent from it."""
-        for chunk in _chunks(ids, size):
+        for chunk in chunks(ids, size):
             yield self.efetch(chunk)
 
     def records(self, ids: Sequence[str]) -> dict[str, Record]:
@@ -240,7 +241,7 @@ class EutilsClient:
         """Document summaries (version 2.0) of `ids`."""
         _need_ids(ids)
         whole = SummaryAnswer({}, {})
-        for chunk in _chunks(ids, FETCH_CHUNK):
+        for chunk in chunks(ids, FETCH_CHUNK):
             parameters = [("db", self.db), ("id", ",".join(chunk))]
             parameters += [("retmode", "json"), ("version", "2.0")]
             part = self.service.call("POST", "esummary.fcgi", parameters, parse_summary)
@@ -267,11 +268,6 @@ def carries_secrets(base_url: str) -> bool:
 
 def _day(day: date) -> str:
     return f"{day.year:04}/{day.month:02}/{day.day:02}"
-
-
-def _chunks(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    for start in range(0, len(ids), size):
-        yield ids[start : start + size]
 
 
 def _need_ids(ids: Sequence[str]) -> None:

@@ -12,7 +12,8 @@ _PIECE = re.compile(r'"[^"]*"|“[^”]*”|(?<![\w#])#(\d+)(?!\w)')
 def expand_history(query: str, history: Sequence[str]) -> str:
     """`query` with every `#n` outside quotes replaced by `(history[n - 1])`, itself expanded.
 
-    Raises QueryRefusedError for an entry that does not exist and for a result that grows too long.
+    Raises QueryRefusedError for an entry that does not exist and for a result that grows too long;
+    its position is one in `query`, None for what is wrong with an earlier one.
     """
     expanded: list[str] = []
 
@@ -21,9 +22,10 @@ def expand_history(query: str, history: Sequence[str]) -> str:
             return found[0]
         number = int(found[1])
         if not 1 <= number <= len(expanded):
-            raise QueryRefusedError(
-                f"#{number} is not in the history of {len(expanded)}", found.start()
-            )
+            said = f"#{number} is not in the history of {len(expanded)}"
+            if len(expanded) == len(history):
+                raise QueryRefusedError(said, found.start())
+            raise QueryRefusedError(f"query {len(expanded) + 1} of the history: {said}")
         return f"({expanded[number - 1]})"
 
     if not history:

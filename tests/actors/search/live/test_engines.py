@@ -201,6 +201,16 @@ def test_history_needs_no_session():
         expand_history("#40", ["rat", *(f"#{n} OR #{n}" for n in range(1, 40))])
 
 
+def test_a_place_is_one_in_the_query_or_none(pubmed_server):
+    live = engine(pubmed_server)
+    wrong = live.search(SearchRequest("rat #3", 5, history=("rat", "mouse")))
+    assert wrong == QueryError("#3 is not in the history of 2", "rat #3", 4)
+    nested = live.search(SearchRequest("rat", 5, history=("rat", "a long mouse OR #7")))
+    said = "query 2 of the history: #7 is not in the history of 1"
+    assert nested == QueryError(said, "rat", None)
+    assert not pubmed_server.calls
+
+
 def test_fetch(pubmed_server):
     live = engine(pubmed_server)
     ids = [str(n) for n in range(1, 451)]
