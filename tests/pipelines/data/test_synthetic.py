@@ -56,6 +56,7 @@ def test_the_vocabulary_keeps_growing():
 
 
 def test_fresh_words_never_repeat():
+    assert [synthetic._fresh(n) for n in (0, 1, 80)] == ["xbabaq", "xbebaq", "xbabeq"]
     assert len({synthetic._fresh(n) for n in range(200_000)}) == 200_000
 
 

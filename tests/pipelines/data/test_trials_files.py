@@ -102,6 +102,17 @@ def test_zip_errors_name_the_member(dump):
         ids(trial_items([dump / "z.zip"]))
 
 
+def test_an_encrypted_member_is_named(dump):
+    path = dump / "z.zip"
+    data = bytearray(path.read_bytes())
+    for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # of the member, its entry
+        at = data.index(signature)
+        data[at + flags] |= 1
+    path.write_bytes(data)
+    with pytest.raises(CorpusError, match=r"z\.zip/NCT00000008\.json: cannot be read: .*encrypted"):
+        ids(trial_items([path]))
+
+
 def test_an_item_is_known_by_its_content(dump):
     first = [item.digest() for item in trial_items([dump])]
     (dump / "deep" / "NCT00000001.json").write_text(json.dumps(study(1, "other")))
