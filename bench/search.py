@@ -2,8 +2,9 @@
 
     python -m bench.search [--records 1000000] [--queries FILE.jsonl] [--peers fts5,tantivy]
 
-All sides index the same columns of the same records in the same order, in one process with one
-thread (Lucene: one Java thread), and answer the same queries: parse, exact total, first K by date.
+All sides hold the same records in the same order (peers the columns that review queries ask for
+most), in one process with one thread (Lucene: one Java thread), and answer the same queries: parse,
+exact total, first K by date.
 Peers get each query in their own grammar, written from SeekRay's reading of it; what a grammar
 cannot say (dates, proximity, truncation that PubMed cuts at 600 forms) is left out there and
 counted. Only queries whose total and first K are the same on both sides enter a ratio. Sides take
@@ -25,18 +26,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from actors.search.engine import PubMedEngine, QueryPlan
 from actors.search.index import RecordIndex, build_index, open_index
-from actors.search.index.pubmed import batches
-from actors.search.index.schema import BATCH
 from actors.search.ovid import looks_like_ovid
 from actors.search.pubmed.terms import STOP_WORDS
 from actors.search.text import words
 from actors.search.types import Record, SearchRequest, SearchResult
-from bench.peers.engines import Fts5, Lucene, Peer, Tantivy, Whoosh, documents
+from bench.peers.engines import COLUMNS, Fts5, Lucene, Peer, Tantivy, Whoosh, row_of
 from bench.peers.language import InexpressibleError
 from configs.schema import DataConfig
 from pipelines.data.load import load_records
@@ -77,7 +76,10 @@ def concept(heading: str, rng: random.Random) -> str:
     main = found[0]
     ways = [main, found[-1], main[:-1] if main.endswith("s") else f"{main}s"]
     if len(found) > 1:
-        ways += [f'"{" ".join(words(heading))}"', f"({' AND '.join(found)})"]
+        ways += [
+            f'"{" ".join(words(heading))}"',
+            f"({' AND '.join(f'{word}[tiab]' for word in found)})",
+        ]
     chosen = rng.sample(list(dict.fromkeys(ways)), rng.randint(1, min(3, len(set(ways)))))
     tagged = [way if way.startswith("(") else f"{way}[tiab]" for way in chosen]
     return f"({' OR '.join(tagged)})" if len(tagged) > 1 else tagged[0]
@@ -110,13 +112,14 @@ class Ours:
         return (outcome.total, outcome.ids) if isinstance(outcome, SearchResult) else None
 
 
-def rows(index: RecordIndex, columns: Sequence[str]) -> Iterator[dict[str, str]]:
+def rows(index: RecordIndex, records: Iterable[Record]) -> list[tuple[str, ...]]:
     """The columns of every record, in the index's order."""
-    everyone = range(0, index.size, BATCH)
-    for start in everyone:
-        ids = index.ids[list(range(start, min(start + BATCH, index.size)))]
-        for batch in batches(map(index.record, ids), index.fields):
-            yield from documents(batch, columns)
+    ordinals = {id_: n for n, id_ in enumerate(index.ids[list(range(index.size))])}
+    out: list[tuple[str, ...]] = [()] * index.size
+    for record in records:
+        row = row_of(record)
+        out[ordinals[record.id]] = tuple(row.get(name, "") for name in COLUMNS)
+    return out
 
 
 def timed(run: Callable[[], object]) -> float:
@@ -141,11 +144,16 @@ def milliseconds(values: Sequence[float]) -> str:
 
 
 def build_peers(
-    names: Iterable[str], index: RecordIndex, scratch: Path, args: argparse.Namespace
+    names: Iterable[str],
+    index: RecordIndex,
+    records: Iterable[Record],
+    scratch: Path,
+    args: argparse.Namespace,
 ) -> list[Peer]:
     """The peers asked for, filled with the index's records."""
-    columns = sorted({*index.schema.text, *index.schema.values})
+    columns = COLUMNS
     peers: list[Peer] = []
+    table = rows(index, records)
     for name in names:
         if name == "whoosh" and index.size > args.whoosh_records:
             print(f"Whoosh-reloaded left out above {args.whoosh_records:,} records")
@@ -163,7 +171,7 @@ def build_peers(
         else:
             peer = Lucene(scratch / "lucene", columns, args.lucene)
         start = time.perf_counter()
-        peer.fill(rows(index, columns))
+        peer.fill(dict(zip(columns, row, strict=True)) for row in table)
         print(f"{peer.name}: filled in {time.perf_counter() - start:.0f} s", flush=True)
         peers.append(peer)
     return peers
@@ -284,18 +292,21 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-search-") as scratch_name:
         scratch = Path(scratch_name)
         folder = args.index or scratch / "index"
+        synthetic = args.records > len(sample)
+
+        def records() -> Iterable[Record]:
+            if synthetic:
+                return synthetic_records(sample, args.records, args.seed)
+            return sample[: args.records]
+
         if args.index and args.index.exists():
             index = open_index(folder)
+            if index.size != args.records:
+                raise SystemExit(f"{folder} holds {index.size:,} records: give --records so many")
         else:
-            synthetic = args.records > len(sample)
-            records = (
-                synthetic_records(sample, args.records, args.seed)
-                if synthetic
-                else sample[: args.records]
-            )
             made = timed(lambda: list(synthetic_records(sample, 20_000, 1)) if synthetic else None)
             made *= args.records / 20_000
-            took = timed(lambda: build_index(records, folder, corpus="bench")) - made
+            took = timed(lambda: build_index(records(), folder, corpus="bench")) - made
             index = open_index(folder)
             print(
                 f"{OURS}: {index.size:,} records indexed, {index.size / took:,.0f} a CPU second "
@@ -304,7 +315,7 @@ def main() -> None:
             )
         memory(folder, args.queries)
         names = [name for name in args.peers.split(",") if name]
-        peers = build_peers(names, index, scratch, args)
+        peers = build_peers(names, index, records(), scratch, args)
         compare(Ours(index), peers, queries, args.k, args.rounds, args.seed)
 
 

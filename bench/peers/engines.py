@@ -7,15 +7,14 @@ document's number is its place in that order and the first K by number are the f
 import re
 import sqlite3
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from actors.search.index import Batch
-from actors.search.index.schema import Flat, Rows
 from actors.search.pubmed.plan import Plan
 from actors.search.text import words
+from actors.search.types import Record
 from bench.peers.language import GAP, InexpressibleError, fts5_term, lucene_term, one_token, write
 
 JAVA_SOURCE = Path(__file__).with_name("LucenePeer.java")
@@ -33,25 +32,40 @@ class Peer(Protocol):
         """Total, and the first K numbers."""
 
 
-def documents(batch: Batch, columns: Sequence[str]) -> Iterator[dict[str, str]]:
-    """Every column of each document as one text: words of text columns, one token a whole value."""
-    texts = {name: _rows(rows) for name, rows in batch.text.items() if name in columns}
-    values = {name: _rows(rows) for name, rows in batch.values.items() if name in columns}
-    for number in range(len(batch.ids)):
-        row = {
-            name: f" {GAP} ".join(" ".join(words(value)) for value in rows[number])
-            for name, rows in texts.items()
-        }
-        for name, rows in values.items():
-            row[name] = " ".join(one_token(" ".join(words(value))) for value in rows[number])
-        yield row
+COLUMNS = (
+    *("title", "abstract", "keywords", "mesh_exact", "major_exact", "qualifier_exact"),
+    *("publication_types_exact", "languages_exact"),
+)
+"""What review queries ask for most; a query that needs another column is left out."""
 
 
-def _rows(rows: Rows) -> Sequence[Sequence[str]]:
-    if not isinstance(rows, Flat):
-        return rows
-    ends = list(accumulate(rows.counts, initial=0))
-    return [rows.values[a:b] for a, b in pairwise(ends)]
+def row_of(record: Record) -> dict[str, str]:
+    """The columns of a record as one text each: words, or one token a whole value."""
+    mesh = record.mesh
+    qualified = [(h, name, flag) for h in mesh for name, flag in h.qualifiers]
+    whole = {
+        "mesh_exact": [
+            *(h.descriptor for h in mesh),
+            *(f"{h.descriptor} {n}" for h, n, _ in qualified),
+        ],
+        "major_exact": [
+            *(h.descriptor for h in mesh if h.is_major),
+            *(f"{h.descriptor} {n}" for h, n, flag in qualified if flag),
+        ],
+        "qualifier_exact": [n for _, n, _ in qualified],
+        "publication_types_exact": record.publication_types,
+        "languages_exact": record.languages,
+    }
+    row = {name: " ".join(map(_token, values)) for name, values in whole.items() if values}
+    row["title"] = " ".join(words(record.title))
+    row["abstract"] = " ".join(words(record.abstract))
+    row["keywords"] = f" {GAP} ".join(" ".join(words(value)) for value in record.keywords)
+    return row
+
+
+@lru_cache(maxsize=1_000_000)
+def _token(value: str) -> str:
+    return one_token(" ".join(words(value)))
 
 
 class Fts5:
@@ -83,7 +97,7 @@ class Fts5:
 
     def express(self, plan: Plan) -> str:
         """An FTS5 expression."""
-        return write(plan, fts5_term, "({left} NOT {right})")
+        return write(plan, fts5_term, "({left} NOT {right})", self.columns)
 
     def search(self, query: str, k: int) -> tuple[int, list[int]]:
         """One pass over all hits, which come in row order."""
@@ -123,7 +137,7 @@ class Tantivy:
 
     def express(self, plan: Plan) -> str:
         """A query of tantivy's grammar, which truncates no single word."""
-        query = write(plan, lucene_term, "(+{left} -{right})")
+        query = write(plan, lucene_term, "(+{left} -{right})", self.columns)
         if "*" in query:
             raise InexpressibleError("truncation")
         return query
@@ -173,7 +187,9 @@ class Whoosh:
 
     def express(self, plan: Plan) -> str:
         """A query of Whoosh's grammar."""
-        return write(plan, lucene_term, "({left} AND NOT {right})").replace("_exact:", "X:")
+        return write(plan, lucene_term, "({left} AND NOT {right})", self.columns).replace(
+            "_exact:", "X:"
+        )
 
     def search(self, query: str, k: int) -> tuple[int, list[int]]:
         """All matching document numbers, which rise in the order of filling."""
@@ -223,7 +239,7 @@ class Lucene:
 
     def express(self, plan: Plan) -> str:
         """A query of Lucene's classic grammar."""
-        query = write(plan, lucene_term, "(+{left} -{right})")
+        query = write(plan, lucene_term, "(+{left} -{right})", self.columns)
         return re.sub(r"(?<=[:(])(AND|OR|NOT)(?=[ )])", r'"\1"', query)
 
     def search(self, query: str, k: int) -> tuple[int, list[int]]:

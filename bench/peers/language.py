@@ -4,7 +4,7 @@ What a grammar cannot say (dates, proximity, cut truncations) raises `Inexpressi
 query is left out of the comparison and counted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from actors.search.lookup import Atom
 from actors.search.pubmed.plan import Leaf, Plan, Step
@@ -13,8 +13,6 @@ from actors.search.pubmed.tree import Operator
 GAP = "_"
 """Stands between the values of a column, so that no phrase crosses them."""
 MAX_NESTING = 200
-RAW = frozenset({"id", "ids_exact"})
-"""Columns that peers are not given."""
 
 
 class InexpressibleError(ValueError):
@@ -26,14 +24,14 @@ def one_token(value: str) -> str:
     return value.replace(" ", "_")
 
 
-def write(plan: Plan, term: Callable[[Atom], str], binary_not: str) -> str:
-    """The query string. `binary_not` is a template with {left} and {right}."""
+def write(plan: Plan, term: Callable[[Atom], str], binary_not: str, columns: Container[str]) -> str:
+    """The query string. `binary_not` is a template with {left} and {right}; `columns` are there."""
     if plan.history:
         raise InexpressibleError("history")
     stack: list[tuple[str, int]] = []  # text, nesting
     for step in flat(plan.steps):
         if isinstance(step, Leaf):
-            stack.append((_leaf(step, term), 1))
+            stack.append((_leaf(step, term, columns), 1))
             continue
         operator, count = step
         parts = stack[-count:]
@@ -73,7 +71,7 @@ def flat(steps: Sequence[Step]) -> list[Leaf | tuple[Operator, int]]:
     return stack[0][0]
 
 
-def _leaf(leaf: Leaf, term: Callable[[Atom], str]) -> str:
+def _leaf(leaf: Leaf, term: Callable[[Atom], str], columns: Container[str]) -> str:
     if leaf.everything or leaf.near is not None or leaf.days is not None:
         raise InexpressibleError(leaf.label)
     if not leaf.atoms:
@@ -81,7 +79,7 @@ def _leaf(leaf: Leaf, term: Callable[[Atom], str]) -> str:
     for atom in leaf.atoms:
         if atom.until or atom.slop is not None or not atom.stores or not atom.words:
             raise InexpressibleError(leaf.label)
-        if set(atom.stores) & RAW:
+        if any(store not in columns for store in atom.stores):
             raise InexpressibleError(leaf.label)
         if any("*" in word for word in atom.words[:-1]):
             raise InexpressibleError(leaf.label)
