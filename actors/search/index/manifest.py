@@ -60,7 +60,9 @@ class Manifest:
             with suppress(OSError):
                 recover(folder)
         if not path.is_file():
-            raise FileNotFoundError(f"no index at {folder} ({_MANIFEST} is missing)")
+            raise FileNotFoundError(
+                f"no index at {folder} ({_MANIFEST} is missing): `seekray index build` makes one"
+            )
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
             version = values["schema_version"]
