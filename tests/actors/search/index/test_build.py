@@ -77,7 +77,11 @@ def test_an_index_of_another_corpus_is_refused_and_both_are_named(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"schema_version": 999}, f"999.*{FORMAT_VERSION}"), ({"records": 3}, "3 records.*2"), ({"x": 1}, "manifest")],
+    [
+        ({"schema_version": 999}, f"999.*{FORMAT_VERSION}"),
+        ({"records": 3}, "3 records.*2"),
+        ({"x": 1}, "manifest"),
+    ],
 )
 def test_a_manifest_that_does_not_fit_is_refused(tmp_path, change, message):
     build_index(RECORDS, tmp_path / "index")
