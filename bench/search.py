@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -195,23 +196,34 @@ def compare(
     plans = [ours.engine.plan(SearchRequest(q, k, syntax=s)) for q, s in runnable]
     said: dict[str, dict[int, str]] = {peer.name: {} for peer in peers}
     for peer in peers:
+        reasons: Counter[str] = Counter()
         for number, plan in enumerate(plans):
+            assert isinstance(plan, QueryPlan)
             try:
-                assert isinstance(plan, QueryPlan)
                 text = peer.express(plan.query)
                 total, numbers = peer.search(text, k)
-            except (InexpressibleError, ValueError, RecursionError, OSError) as error:
-                del error
+            except InexpressibleError as error:
+                reasons[f"cannot say: {error}"[:60]] += 1
                 continue
             except Exception as error:  # a peer's own kind of refusal
-                if type(error).__module__.split(".")[0] not in ("sqlite3", "whoosh", "tantivy"):
+                kind = type(error)
+                if kind.__module__.split(".")[0] not in (
+                    "sqlite3",
+                    "whoosh",
+                    "tantivy",
+                    "builtins",
+                ):
                     raise
+                reasons[f"refused: {error}"[:60]] += 1
                 continue
-            expected = ours.search(*runnable[number], k)
-            if expected == (total, tuple(ids[n] for n in numbers)):
+            if ours.search(*runnable[number], k) == (total, tuple(ids[n] for n in numbers)):
                 said[peer.name][number] = text
+            else:
+                reasons["another total or other hits"] += 1
         same = len(said[peer.name])
         print(f"{peer.name}: {same} of {len(runnable)} queries with the same total and first {k}")
+        for reason, count in reasons.most_common(5):
+            print(f"  left out {count}: {reason}")
     seconds: dict[str, dict[int, list[float]]] = {
         name: {} for name in (OURS, *(peer.name for peer in peers))
     }

@@ -32,35 +32,56 @@ class Peer(Protocol):
         """Total, and the first K numbers."""
 
 
-COLUMNS = (
-    *("title", "abstract", "keywords", "mesh_exact", "major_exact", "qualifier_exact"),
-    *("publication_types_exact", "languages_exact"),
+TEXT = (
+    *("title", "abstract", "keywords", "mesh", "publication_types", "chemicals", "authors"),
+    *("journal", "languages", "affiliations"),
 )
-"""What review queries ask for most; a query that needs another column is left out."""
+WHOLE = (
+    *("mesh_exact", "major_exact", "qualifier_exact", "publication_types_exact"),
+    *("languages_exact", "journal_exact", "chemicals_exact"),
+)
+_LISTS = tuple(name for name in TEXT if name not in ("title", "abstract", "mesh", "journal"))
+COLUMNS = (*TEXT, *WHOLE)
+"""What review queries ask for; a query that needs another column is left out."""
 
 
 def row_of(record: Record) -> dict[str, str]:
     """The columns of a record as one text each: words, or one token a whole value."""
     mesh = record.mesh
-    qualified = [(h, name, flag) for h in mesh for name, flag in h.qualifiers]
-    whole = {
+    qualified = [(h.descriptor, name, flag) for h in mesh for name, flag in h.qualifiers]
+    journal = [name for name in (record.journal, record.journal_abbreviation) if name]
+    text: dict[str, Sequence[str]] = {
+        "title": (record.title,),
+        "abstract": (record.abstract,),
+        "mesh": [t for h in mesh for t in (h.descriptor, *(n for n, _ in h.qualifiers))],
+        "journal": journal,
+        **{
+            n: getattr(record, n) for n in TEXT if n not in ("title", "abstract", "mesh", "journal")
+        },
+    }
+    whole: dict[str, Sequence[str]] = {
         "mesh_exact": [
             *(h.descriptor for h in mesh),
-            *(f"{h.descriptor} {n}" for h, n, _ in qualified),
+            *(f"{heading} {name}" for heading, name, _ in qualified),
         ],
         "major_exact": [
             *(h.descriptor for h in mesh if h.is_major),
-            *(f"{h.descriptor} {n}" for h, n, flag in qualified if flag),
+            *(f"{heading} {name}" for heading, name, flag in qualified if flag),
         ],
-        "qualifier_exact": [n for _, n, _ in qualified],
+        "qualifier_exact": [name for _, name, _ in qualified],
         "publication_types_exact": record.publication_types,
         "languages_exact": record.languages,
+        "journal_exact": journal,
+        "chemicals_exact": record.chemicals,
     }
-    row = {name: " ".join(map(_token, values)) for name, values in whole.items() if values}
-    row["title"] = " ".join(words(record.title))
-    row["abstract"] = " ".join(words(record.abstract))
-    row["keywords"] = f" {GAP} ".join(" ".join(words(value)) for value in record.keywords)
+    row = {name: " ".join(map(_token, values)) for name, values in whole.items()}
+    row |= {name: f" {GAP} ".join(map(_words, values)) for name, values in text.items()}
     return row
+
+
+@lru_cache(maxsize=300_000)
+def _words(value: str) -> str:
+    return " ".join(words(value))
 
 
 @lru_cache(maxsize=1_000_000)

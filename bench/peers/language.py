@@ -73,14 +73,15 @@ def flat(steps: Sequence[Step]) -> list[Leaf | tuple[Operator, int]]:
 
 def _leaf(leaf: Leaf, term: Callable[[Atom], str], columns: Container[str]) -> str:
     if leaf.everything or leaf.near is not None or leaf.days is not None:
-        raise InexpressibleError(leaf.label)
+        raise InexpressibleError("proximity" if leaf.near is not None else "a date")
     if not leaf.atoms:
         raise InexpressibleError("a leaf of no terms")
     for atom in leaf.atoms:
         if atom.until or atom.slop is not None or not atom.stores or not atom.words:
-            raise InexpressibleError(leaf.label)
-        if any(store not in columns for store in atom.stores):
-            raise InexpressibleError(leaf.label)
+            raise InexpressibleError("a truncation that was cut" if atom.until else leaf.label)
+        lacking = [store for store in atom.stores if store not in columns]
+        if lacking:
+            raise InexpressibleError(f"column {lacking[0]}")
         if any("*" in word for word in atom.words[:-1]):
             raise InexpressibleError(leaf.label)
     terms = [term(atom) for atom in leaf.atoms]
