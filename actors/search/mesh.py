@@ -177,7 +177,9 @@ def _saved(path: str | Path, file: IO[bytes]) -> Mesh:
             tuple(Qualifier(n, a, tuple(t)) for n, a, t in data["qualifiers"]),
         )
     except (ValueError, KeyError, TypeError, EOFError) as error:
-        raise ValueError(f"{path} is no {FORMAT} file: {error}; make it anew") from error
+        raise ValueError(
+            f"{path} is no {FORMAT} file ({error}): wanted is NLM's descriptor XML, desc20NN.xml"
+        ) from error
 
 
 def _descriptors(file: IO[bytes]) -> Iterator[Descriptor]:

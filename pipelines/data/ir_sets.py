@@ -83,7 +83,7 @@ def load_ir_set(folder: str | Path, split: str = "") -> IRSet:
             )
     kept = queries
     if split:
-        by_file = not any(query.split for query in queries)
+        by_file = (folder / "qrels").is_dir()
         kept = [q for q in queries if (qrels[q.id] if by_file else q.split == split)]
         if not kept:
             known = ", ".join(sorted({query.split for query in queries if query.split})) or "none"

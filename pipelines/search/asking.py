@@ -15,7 +15,8 @@ from rich.console import Console
 from actors.search.engine import PubMedEngine, QueryPlan
 from actors.search.engines import Engine
 from actors.search.ovid import looks_like_ovid, to_pubmed
-from actors.search.pubmed.explain import explain
+from actors.search.pubmed.explain import explain, together
+from actors.search.sharded import ShardedEngine
 from actors.search.types import InfraFailure, QueryError, SearchOutcome, SearchRequest
 from pipelines.data.failures import CorpusError
 from pipelines.data.jsonl import read_objects
@@ -44,9 +45,9 @@ class Asking:
 
     def one(self, query: str, *, as_line: bool, explained: bool) -> None:
         """Run one query and show it; exit code 2 for a query error, 1 for a failure of ours."""
-        if explained and not isinstance(self.engine, PubMedEngine):
+        if explained and not isinstance(self.engine, PubMedEngine | ShardedEngine):
             raise typer.BadParameter(
-                "only local PubMed indexes of one shard show their steps", param_hint="--explain"
+                "only local PubMed indexes show their steps", param_hint="--explain"
             )
         request = self._request(query, "")
         outcome = self._search([request])[0]
@@ -72,7 +73,8 @@ class Asking:
         if explained:
             self._explain(request)
         titles = [title for title, _ in self.engine.fetch(outcome.ids)]
-        say(hits_table(outcome, titles))
+        if titles:
+            say(hits_table(outcome, titles))
 
     def many(self, path: Path) -> None:
         """Run a file, one line of JSON each, in the file's order, as they come."""
@@ -114,11 +116,13 @@ class Asking:
             errors.print(shown, markup=False, highlight=False, soft_wrap=True)
 
     def _explain(self, request: SearchRequest | QueryError) -> None:
-        assert isinstance(self.engine, PubMedEngine)
+        engine = self.engine
+        assert isinstance(engine, PubMedEngine | ShardedEngine)
         assert isinstance(request, SearchRequest)
-        plan = self.engine.plan(request)
+        plan = engine.plan(request)
         assert isinstance(plan, QueryPlan)
-        self.console.print(as_tree(explain(plan.query, self.engine.index)))
+        shards = [engine.index] if isinstance(engine, PubMedEngine) else engine.shards
+        self.console.print(as_tree(together([explain(plan.query, shard) for shard in shards])))
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

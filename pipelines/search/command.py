@@ -3,6 +3,7 @@
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 from rich.console import Console
@@ -109,7 +110,9 @@ def pubmed(
         if live:
             from actors.search.live.engines import LivePubMedEngine
 
-            engine = LivePubMedEngine(base_url, policy=_patience(), cache=_live_cache(base_url))
+            engine = LivePubMedEngine(
+                _at(base_url, "/entrez/eutils/"), policy=_patience(), cache=_live_cache(base_url)
+            )
         else:
             from actors.search.engines import open_pubmed
 
@@ -144,7 +147,9 @@ def trials(
         if live:
             from actors.search.live.engines import LiveTrialsEngine
 
-            engine = LiveTrialsEngine(base_url, policy=_patience(), cache=_live_cache(base_url))
+            engine = LiveTrialsEngine(
+                _at(base_url, "/api/v2"), policy=_patience(), cache=_live_cache(base_url)
+            )
         else:
             from actors.search.engines import open_engine
 
@@ -214,6 +219,13 @@ def _needed(index: Path | None) -> Path:
             "name an index, or build one: seekray index build --help", param_hint="--index"
         )
     return index
+
+
+def _at(base_url: str | None, path: str) -> str | None:
+    """An address without a path, such as `emulate` prints, with the service's own."""
+    if base_url is None or urlsplit(base_url).path.strip("/"):
+        return base_url
+    return base_url.rstrip("/") + path
 
 
 def _patience() -> "RetryPolicy":

@@ -1,5 +1,6 @@
 """How a query comes to its hits: the number of records at every step of its plan."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyroaring import BitMap
@@ -25,6 +26,20 @@ def explain(plan: Plan, lookup: Lookup) -> Explanation:
         bits, node = _run(plan.history[number], lookup, recalled)
         recalled[number] = bits, Explanation(f"#{number}", node.total, [node])
     return _run(plan.steps, lookup, recalled)[1]
+
+
+def together(shards: Sequence[Explanation]) -> Explanation:
+    """The explanations of one plan on every shard as one: hits are summed, step by step."""
+    total = sum(shard.total for shard in shards)
+    root = Explanation(shards[0].label, total)
+    todo = [(root, shards)]
+    while todo:
+        node, nodes = todo.pop()
+        for parts in zip(*(each.parts for each in nodes), strict=True):
+            part = Explanation(parts[0].label, sum(each.total for each in parts))
+            node.parts.append(part)
+            todo.append((part, parts))
+    return root
 
 
 def _run(

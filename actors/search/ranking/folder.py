@@ -305,7 +305,10 @@ def _open_dense(
     from actors.search.dense.manifest import check_corpus, check_model, read_manifest
 
     if not folder.exists():
-        raise PassagesError(f"{folder} is not there: build the index with an embedding model")
+        raise PassagesError(
+            f"{folder} is not there: build the index with an "
+            "embedding model (`seekray index build passages --model minilm`)"
+        )
     about = read_manifest(folder)
     check_corpus(about, manifest.corpus, manifest.corpus_hash, str(folder))
     embedder = embedder or Embedder(

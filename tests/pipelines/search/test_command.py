@@ -94,6 +94,16 @@ def test_explain_counts_the_hits_of_every_step(index):
         assert line in lines
 
 
+def test_explain_sums_over_shards(tmp_path):
+    build_index(
+        [Record(str(i), "gout" if i % 2 else "gouty") for i in range(1, 8)], tmp_path, shards=3
+    )
+    shown = search("pubmed", "gout[ti] OR gouty[ti]", "--index", tmp_path, "--explain")
+    lines = [line.strip(" │├└─") for line in shown.stdout.splitlines()]
+    for line in ("7  OR", '4  "gout"[Title]', '3  "gouty"[Title]'):
+        assert line in lines
+
+
 def test_a_file_of_queries_gives_one_line_each_in_order(index, tmp_path):
     file = tmp_path / "queries.jsonl"
     rows = [
@@ -201,9 +211,7 @@ def test_emulate_serves_until_it_is_told_to_stop(index, tmp_path, monkeypatch):
         assert process.stderr is not None
         line = next(line for line in process.stderr if "serving pubmed at" in line)
         url = line.rsplit(" ", 1)[1].strip()
-        shown = search(
-            "pubmed", "gout[ti]", "--live", "--base-url", f"{url}/entrez/eutils/", "--json"
-        )
+        shown = search("pubmed", "gout[ti]", "--live", "--base-url", url, "--json")
         assert json.loads(shown.stdout)["ids"] == ["1"]
         assert not list(tmp_path.iterdir())  # another index may be served there tomorrow
         process.send_signal(signal.SIGTERM)
