@@ -139,5 +139,5 @@ def test_the_real_collections(name, passages, queries, judged, judgements):
 def test_a_split_of_a_set_without_splits_is_refused(folder):
     lines(folder / "queries.jsonl", [{"id": row["id"], "text": row["text"]} for row in QUERIES])
     assert len(load_ir_set(folder).queries) == 3
-    with pytest.raises(CorpusError, match="no query of split 'dev'.*none"):
+    with pytest.raises(CorpusError, match=r"no query of split 'dev'.*none"):
         load_ir_set(folder, "dev")
