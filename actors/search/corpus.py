@@ -1,7 +1,7 @@
 """Shards that stand for one index where a plan is made."""
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby, islice
 
 from actors.search.lookup import Atom, Lookup, Statistics
@@ -26,18 +26,32 @@ class ShardedCorpus:
 
     def variations(self, stores: Sequence[str], prefix: str, limit: int) -> list[str]:
         """The first `limit` words or values that start with `prefix`, in code point order."""
-        found = (shard.variations(stores, prefix, limit) for shard in self._shards)
-        merged: Iterator[str] = (word for word, _ in groupby(heapq.merge(*found)))
-        return list(islice(merged, limit))
+        return first_words((s.variations(stores, prefix, limit) for s in self._shards), limit)
 
     def frequencies(self, atom: Atom) -> tuple[int, ...]:
         """Number of records that hold `atom` in each of its stores."""
-        rows = (shard.frequencies(atom) for shard in self._shards)
-        return tuple(map(sum, zip(*rows, strict=True)))
+        return sums(shard.frequencies(atom) for shard in self._shards)
 
     def statistics(self) -> Statistics:
         """Records, and words of each text column."""
-        parts = [shard.statistics() for shard in self._shards]
-        names: Mapping[str, None] = dict.fromkeys(name for p in parts for name in p.lengths)
-        lengths = {name: sum(p.lengths.get(name, 0) for p in parts) for name in names}
-        return Statistics(sum(p.records for p in parts), lengths)
+        return total(shard.statistics() for shard in self._shards)
+
+
+def first_words(found: Iterable[Sequence[str]], limit: int) -> list[str]:
+    """The first `limit` of all shards' words, each list of which is in order, without repeats."""
+    return list(islice((word for word, _ in groupby(heapq.merge(*found))), limit))
+
+
+def sums(rows: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    """What all shards count together, place by place."""
+    return tuple(map(sum, zip(*rows, strict=True)))
+
+
+def total(statistics: Iterable[Statistics]) -> Statistics:
+    """The statistics of all shards together."""
+    records, lengths = 0, dict[str, int]()
+    for part in statistics:
+        records += part.records
+        for name, length in part.lengths.items():
+            lengths[name] = lengths.get(name, 0) + length
+    return Statistics(records, lengths)

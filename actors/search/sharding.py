@@ -5,12 +5,11 @@ yet and collects the questions; all shards answer them together, and planning st
 is known, until nothing is guessed any more: two to four rounds, however many terms and queries.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from heapq import merge as merge_sorted
-from itertools import groupby, islice
 from typing import NamedTuple
 
+from actors.search.corpus import first_words, sums
 from actors.search.engine import Planner, QueryPlan
 from actors.search.lookup import Atom, Lookup, Statistics
 from actors.search.mesh import Mesh
@@ -50,28 +49,14 @@ def answer(questions: Questions, lookup: Lookup) -> Facts:
 
 def combine(questions: Questions, answers: Sequence[Facts]) -> Facts:
     """What all shards know together: counts are summed, variations merged."""
-    variations = []
-    for place, (_, _, limit) in enumerate(questions.variations):
-        merged = merge_sorted(*(facts.variations[place] for facts in answers))
-        variations.append(tuple(islice((word for word, _ in groupby(merged)), limit)))
+    limits = [limit for _, _, limit in questions.variations]
+    words = zip(*(facts.variations for facts in answers), strict=True)
+    frequencies = zip(*(facts.frequencies for facts in answers), strict=True)
     return Facts(
-        tuple(map(sum, zip(*(facts.counts for facts in answers), strict=True))),
-        tuple(variations),
-        tuple(
-            tuple(map(sum, zip(*per_shard, strict=True)))
-            for per_shard in zip(*(facts.frequencies for facts in answers), strict=True)
-        ),
+        sums(facts.counts for facts in answers),
+        tuple(tuple(first_words(*asked)) for asked in zip(words, limits, strict=True)),
+        tuple(map(sums, frequencies)),
     )
-
-
-def total(statistics: Iterable[Statistics]) -> Statistics:
-    """The statistics of all shards together."""
-    records, lengths = 0, dict[str, int]()
-    for part in statistics:
-        records += part.records
-        for name, length in part.lengths.items():
-            lengths[name] = lengths.get(name, 0) + length
-    return Statistics(records, lengths)
 
 
 @dataclass(slots=True)

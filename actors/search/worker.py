@@ -73,7 +73,7 @@ class ShardWorker:
         """What this shard holds of each plan, in their order."""
         return [self._run_one(plan) for plan in plans]
 
-    def counts(self, words: Sequence[str]) -> list[int]:
+    def document_frequencies(self, words: Sequence[str]) -> list[int]:
         """Number of records of the shard that hold each word in any searchable text field."""
         return [self._engine.document_frequency(word) for word in words]
 

@@ -4,14 +4,12 @@ A folder of parts is known by the item's name, size and content and by the colum
 build that was interrupted finds what it had made, and only that.
 """
 
-import gc
 import hashlib
 import json
 import re
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -61,12 +59,11 @@ def make_parts(task: tuple[Kind, Path], item: Item) -> Made:
     runs = _Runs(kind.batches(item, deletions))
     deleted = 0
     try:
-        with _rare_collections():
-            while not runs.ended:
-                deletions.clear()
-                part = folder / f"{runs.number:04d}"
-                write_part(part, kind.schema, runs.next(), deletions, key)
-                deleted += len(deletions)
+        while not runs.ended:
+            deletions.clear()
+            part = folder / f"{runs.number:04d}"
+            write_part(part, kind.schema, runs.next(), deletions, key)
+            deleted += len(deletions)
     except CorpusError:
         raise
     except ValueError as err:
@@ -75,17 +72,6 @@ def make_parts(task: tuple[Kind, Path], item: Item) -> Made:
     made = Made(folder.name, runs.number, runs.records, deleted, seconds)
     write_whole(folder / _DONE, json.dumps(asdict(made)))
     return made
-
-
-@contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Readers make millions of objects and no cycles: looking for those takes a tenth of it all."""
-    before = gc.get_threshold()
-    gc.set_threshold(200_000, 50, 1000)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 class _Runs:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import ray
 
+from actors.search.corpus import total
 from actors.search.engine import Partial, QueryPlan, merge
 from actors.search.engines import MESH_FILE
 from actors.search.index import Manifest
@@ -27,7 +28,6 @@ from actors.search.sharding import (
     Questions,
     ShardPlanner,
     combine,
-    total,
 )
 from actors.search.types import InfraFailure, QueryError, SearchOutcome, SearchRequest
 from actors.search.worker import SearchWorker, ShardWorker
@@ -154,8 +154,7 @@ class SearchFleet:
 
     def document_frequencies(self, words: Sequence[str]) -> list[int]:
         """Number of records that hold each word in any searchable text field."""
-        method = "document_frequencies" if len(self.workers) == 1 else "counts"
-        counts = self._everywhere(method, list(words))
+        counts = self._everywhere("document_frequencies", list(words))
         return [sum(column) for column in zip(*counts, strict=True)]
 
     def fetch(self, ids: Sequence[str]) -> list[tuple[str, str]]:
