@@ -1,6 +1,6 @@
 """The commands `seekray search pubmed`, `trials` and `passages`."""
 
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from actors.search.engines import Engine
     from actors.search.live.cache import AnswerCache
     from actors.search.live.retry import RetryPolicy
+    from pipelines.search.asking import Asking
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -117,7 +118,10 @@ def pubmed(
             from actors.search.engines import open_pubmed
 
             engine = open_pubmed(index or _corpus_index(corpus), mesh)
-        _run(query, queries, json, explained, "pubmed", engine, k, order, date_to, syntax, live)
+        from pipelines.search.asking import Asking
+
+        asking = Asking("pubmed", engine, k, order, _day(date_to), syntax, console, live)
+        _run(asking, query, queries, json, explained)
 
 
 @app.command()
@@ -154,7 +158,10 @@ def trials(
             from actors.search.engines import open_engine
 
             engine = open_engine(_needed(index), "trials")
-        _run(query, queries, json, False, "trials", engine, k, order, date_to, "essie")
+        from pipelines.search.asking import Asking
+
+        asking = Asking("trials", engine, k, order, _day(date_to), "essie", console)
+        _run(asking, query, queries, json)
 
 
 @app.command()
@@ -177,30 +184,23 @@ def passages(
         from actors.search.engines import open_engine
 
         opened = open_engine(_needed(index), engine)
-        _run(query, queries, json, False, engine, opened, k, "relevance", None, "bag")
+        from pipelines.search.asking import Asking
+
+        asking = Asking(engine, opened, k, "relevance", None, "bag", console)
+        _run(asking, query, queries, json)
 
 
 def _run(
-    query: str | None,
-    queries: Path | None,
-    json: bool,
-    explained: bool,
-    name: str,
-    engine: "Engine",
-    k: int,
-    order: str,
-    date_to: datetime | None,
-    syntax: str,
-    live: bool = False,
+    asking: "Asking", query: str | None, queries: Path | None, json: bool, explained: bool = False
 ) -> None:
-    from pipelines.search.asking import Asking
-
-    day = date_to.date() if date_to else None
-    asking = Asking(name, engine, k, order, day, syntax, console, live)
     if queries is not None:
         asking.many(queries)
     else:
         asking.one(str(query), as_line=json, explained=explained)
+
+
+def _day(moment: datetime | None) -> date | None:
+    return moment.date() if moment else None
 
 
 def _check_given(query: str | None, queries: Path | None) -> None:
