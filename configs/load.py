@@ -15,6 +15,7 @@ import yaml  # type: ignore[import-untyped]
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from configs.corag import CoragConfig
 from configs.schema import RewriterConfig
 
 BUILT_IN = Path(__file__).parent
@@ -43,6 +44,11 @@ def load_rewriter(path: Path | str | None, overrides: Sequence[str] = ()) -> Rew
     """The configuration of a rewriter run. `path` may be a built-in name such as `basic/smollm2`,
     or None for the defaults; overrides are `section.name=value`. Raises `ConfigError`."""
     return load(RewriterConfig, path, overrides)
+
+
+def load_corag(path: Path | str | None, overrides: Sequence[str] = ()) -> CoragConfig:
+    """The configuration of chunk-order search, read like `load_rewriter`'s."""
+    return load(CoragConfig, path, overrides)
 
 
 def load(schema: type[C], path: Path | str | None, overrides: Sequence[str] = ()) -> C:

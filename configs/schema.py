@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 from omegaconf import MISSING
 
+from configs.checks import above, at_least, one_of
+
 INDEX_FIELDS = (
     "title", "abstract", "authors", "journal", "publication_types", "mesh", "chemicals",
     "keywords", "languages", "affiliations", "status", "volume", "issue", "pages", "issn",
@@ -11,20 +13,6 @@ INDEX_FIELDS = (
 )  # fmt: skip
 ENGINES = ("pubmed", "trials", "bm25", "dense", "hybrid")
 LOWEST_TEMPERATURE = 0.01
-
-
-def _one_of(section: str, name: str, value: str, allowed: tuple[str, ...]) -> list[str]:
-    if value in allowed:
-        return []
-    return [f"{section}.{name}: {value!r} is not one of {', '.join(allowed)}"]
-
-
-def _above(section: str, name: str, value: float, bound: float) -> list[str]:
-    return [] if value > bound else [f"{section}.{name}: {value} is not above {bound}"]
-
-
-def _at_least(section: str, name: str, value: float, least: float) -> list[str]:
-    return [] if value >= least else [f"{section}.{name}: {value} is below {least}"]
 
 
 @dataclass(frozen=True)
@@ -43,8 +31,8 @@ class ModelConfig:
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
         return [
-            *_one_of("model", "dtype", self.dtype, ("float32", "bfloat16")),
-            *_at_least("model", "lora_rank", self.lora_rank, 0),
+            *one_of("model", "dtype", self.dtype, ("float32", "bfloat16")),
+            *at_least("model", "lora_rank", self.lora_rank, 0),
         ]
 
 
@@ -72,7 +60,7 @@ class DataConfig:
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
-        out = _at_least("data", "max_test_tasks", self.max_test_tasks, 0)
+        out = at_least("data", "max_test_tasks", self.max_test_tasks, 0)
         if not 0 < self.test_fraction < 1:
             out.append(f"data.test_fraction: {self.test_fraction} is not between 0 and 1")
         return out
@@ -107,17 +95,17 @@ class SearchConfig:
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
         return [
-            *_one_of("search", "engine", self.engine, ENGINES),
+            *one_of("search", "engine", self.engine, ENGINES),
             *(
                 [f"search.index: {self.engine} builds its own index from data.corpus"]
                 if self.index and self.engine not in ("pubmed", "trials")
                 else []
             ),
-            *_at_least("search", "k", self.k, 1),
-            *_one_of("search", "order", self.resolved_order, ("recent", "relevance")),
-            *_at_least("search", "workers", self.workers, 1),
-            *_above("search", "timeout_s", self.timeout_s, 0),
-            *(p for name in self.fields for p in _one_of("search", "fields", name, INDEX_FIELDS)),
+            *at_least("search", "k", self.k, 1),
+            *one_of("search", "order", self.resolved_order, ("recent", "relevance")),
+            *at_least("search", "workers", self.workers, 1),
+            *above("search", "timeout_s", self.timeout_s, 0),
+            *(p for name in self.fields for p in one_of("search", "fields", name, INDEX_FIELDS)),
         ]
 
 
@@ -149,16 +137,16 @@ class RolloutConfig:
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
         return [
-            *_one_of("rollout", "engine", self.engine, ("vllm", "transformers")),
-            *_one_of("rollout", "dtype", self.dtype, ("float32", "bfloat16")),
-            *_at_least("rollout", "workers", self.workers, 1),
-            *_at_least("rollout", "max_new_tokens", self.max_new_tokens, 8),
-            *_at_least("rollout", "max_prompt_tokens", self.max_prompt_tokens, 8),
-            *_at_least("rollout", "temperature", self.temperature, LOWEST_TEMPERATURE),
-            *_above("rollout", "cpus", self.cpus, 0),
-            *_at_least("rollout", "gpus", self.gpus, 0),
-            *_above("rollout", "timeout_s", self.timeout_s, 0),
-            *_at_least("rollout", "check_sync_every", self.check_sync_every, 0),
+            *one_of("rollout", "engine", self.engine, ("vllm", "transformers")),
+            *one_of("rollout", "dtype", self.dtype, ("float32", "bfloat16")),
+            *at_least("rollout", "workers", self.workers, 1),
+            *at_least("rollout", "max_new_tokens", self.max_new_tokens, 8),
+            *at_least("rollout", "max_prompt_tokens", self.max_prompt_tokens, 8),
+            *at_least("rollout", "temperature", self.temperature, LOWEST_TEMPERATURE),
+            *above("rollout", "cpus", self.cpus, 0),
+            *at_least("rollout", "gpus", self.gpus, 0),
+            *above("rollout", "timeout_s", self.timeout_s, 0),
+            *at_least("rollout", "check_sync_every", self.check_sync_every, 0),
         ]
 
 
@@ -173,7 +161,7 @@ class PromptConfig:
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
-        return _one_of("prompt", "style", self.style, ("full", "short"))
+        return one_of("prompt", "style", self.style, ("full", "short"))
 
 
 @dataclass(frozen=True)
@@ -187,7 +175,7 @@ class RewardConfig:
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
-        return _one_of(
+        return one_of(
             "reward",
             "shape",
             self.shape,
@@ -239,22 +227,22 @@ class LearnerConfig:
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
         out = [
-            *_one_of("learner", "algorithm", self.algorithm, ("ppo", "grpo", "rloo", "reinforce")),
-            *_one_of("learner", "kl_estimator", self.kl_estimator, ("k1", "k2", "k3")),
-            *_one_of("learner", "kl_place", self.kl_place, ("reward", "loss")),
-            *_one_of("learner", "loss_aggregation", self.loss_aggregation, ("token", "sequence")),
-            *_at_least("learner", "epochs_per_step", self.epochs_per_step, 1),
-            *_at_least("learner", "minibatches", self.minibatches, 1),
-            *_at_least("learner", "micro_batch_tokens", self.micro_batch_tokens, 1),
-            *_above("learner", "lr", self.lr, 0),
-            *_above("learner", "critic_lr", self.critic_lr, 0),
-            *_above("learner", "clip", self.clip, 0),
-            *_above("learner", "max_grad_norm", self.max_grad_norm, 0),
-            *_at_least("learner", "kl_coef", self.kl_coef, 0),
-            *_at_least("learner", "is_clip", self.is_clip, 0),
-            *_above("learner", "cpus", self.cpus, 0),
-            *_at_least("learner", "gpus", self.gpus, 0),
-            *_above("learner", "timeout_s", self.timeout_s, 0),
+            *one_of("learner", "algorithm", self.algorithm, ("ppo", "grpo", "rloo", "reinforce")),
+            *one_of("learner", "kl_estimator", self.kl_estimator, ("k1", "k2", "k3")),
+            *one_of("learner", "kl_place", self.kl_place, ("reward", "loss")),
+            *one_of("learner", "loss_aggregation", self.loss_aggregation, ("token", "sequence")),
+            *at_least("learner", "epochs_per_step", self.epochs_per_step, 1),
+            *at_least("learner", "minibatches", self.minibatches, 1),
+            *at_least("learner", "micro_batch_tokens", self.micro_batch_tokens, 1),
+            *above("learner", "lr", self.lr, 0),
+            *above("learner", "critic_lr", self.critic_lr, 0),
+            *above("learner", "clip", self.clip, 0),
+            *above("learner", "max_grad_norm", self.max_grad_norm, 0),
+            *at_least("learner", "kl_coef", self.kl_coef, 0),
+            *at_least("learner", "is_clip", self.is_clip, 0),
+            *above("learner", "cpus", self.cpus, 0),
+            *at_least("learner", "gpus", self.gpus, 0),
+            *above("learner", "timeout_s", self.timeout_s, 0),
         ]
         if self.kl_coef > 0 and (self.kl_place, self.kl_estimator) == ("loss", "k1"):
             out.append(
@@ -277,9 +265,9 @@ class WarmupConfig:
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
         return [
-            *_at_least("warmup", "steps", self.steps, 0),
-            *_at_least("warmup", "batch", self.batch, 1),
-            *_above("warmup", "lr", self.lr, 0),
+            *at_least("warmup", "steps", self.steps, 0),
+            *at_least("warmup", "batch", self.batch, 1),
+            *above("warmup", "lr", self.lr, 0),
         ]
 
 
@@ -308,15 +296,15 @@ class TrainConfig:
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
         return [
-            *_at_least("train", "steps", self.steps, 1),
-            *_at_least("train", "tasks_per_step", self.tasks_per_step, 1),
-            *_at_least("train", "samples_per_task", self.samples_per_task, 1),
-            *_at_least("train", "keep_last", self.keep_last, 1),
-            *_at_least("train", "eval_every", self.eval_every, 0),
-            *_at_least("train", "eval_samples", self.eval_samples, 1),
-            *_at_least("train", "final_eval_samples", self.final_eval_samples, 1),
-            *_at_least("train", "checkpoint_every", self.checkpoint_every, 0),
-            *_at_least("train", "eval_temperature", self.eval_temperature, 0),
+            *at_least("train", "steps", self.steps, 1),
+            *at_least("train", "tasks_per_step", self.tasks_per_step, 1),
+            *at_least("train", "samples_per_task", self.samples_per_task, 1),
+            *at_least("train", "keep_last", self.keep_last, 1),
+            *at_least("train", "eval_every", self.eval_every, 0),
+            *at_least("train", "eval_samples", self.eval_samples, 1),
+            *at_least("train", "final_eval_samples", self.final_eval_samples, 1),
+            *at_least("train", "checkpoint_every", self.checkpoint_every, 0),
+            *at_least("train", "eval_temperature", self.eval_temperature, 0),
         ]
 
 
@@ -331,7 +319,7 @@ class TrackingConfig:
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
-        return _one_of("tracking", "wandb", self.wandb, ("online", "offline", "disabled"))
+        return one_of("tracking", "wandb", self.wandb, ("online", "offline", "disabled"))
 
 
 @dataclass(frozen=True)
@@ -347,7 +335,7 @@ class ClusterConfig:
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
-        return _at_least("cluster", "max_restarts", self.max_restarts, 0)
+        return at_least("cluster", "max_restarts", self.max_restarts, 0)
 
 
 @dataclass(frozen=True)
