@@ -7,6 +7,7 @@ searches side by side and fills the reranker's batches from all of them.
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,18 +45,22 @@ class TreeSettings:
     """Lambda: what a node's share of the budget costs it while the tree is walked."""
     wave: int = 1
     """Leaves that are expanded at once."""
+    pick: str = "average"
+    """What the final pick compares: a node's `average` (V/N, Algorithm 1) or its own `reward`."""
 
     def __post_init__(self) -> None:
         faults = [
-            f"{name} is {value}, must be at least {least}"
+            f"{name} is {value}, must be at least {least} and finite"
             for name, value, least in (
                 ("iterations", self.iterations, 1),
                 ("c", self.c, 0),
                 ("cost_weight", self.cost_weight, 0),
                 ("wave", self.wave, 1),
             )
-            if not value >= least
+            if not least <= value < inf
         ]
+        if self.pick not in ("average", "reward"):
+            faults.append(f"pick is {self.pick!r}, must be 'average' or 'reward'")
         if faults:
             raise ValueError("tree search: " + "; ".join(faults))
 
