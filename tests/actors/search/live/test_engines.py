@@ -72,37 +72,29 @@ def test_a_query_arrives_as_it_is(pubmed_server, trials_server):
     assert trials_server.calls[0].parameters["query.term"] == short
 
 
-@given(st.text(min_size=1, max_size=200))
+@pytest.fixture(scope="module")
+def long_lived_server():
+    with RealServer(lambda call: Reply()).running() as server:
+        yield server
+
+
+@given(text=st.text(min_size=1, max_size=200))
 @settings(max_examples=150, deadline=None)
-def test_any_query_arrives_or_is_refused_here(text):
+def test_any_query_arrives_or_is_refused_here(long_lived_server, text):
     seen = []
 
     def answer(call):
         seen.append(call.parameters["term"])
         return json_reply({"esearchresult": {"count": "0", "idlist": []}})
 
-    server = shared_server(answer)
-    outcome = SHARED["engine"].search(SearchRequest(text, 1))
+    long_lived_server.answer = answer
+    outcome = engine(long_lived_server).search(SearchRequest(text, 1))
     if text.strip():
         assert outcome == SearchResult((), 0)
         assert seen == [text]
     else:
         assert isinstance(outcome, QueryError)
         assert seen == []
-    assert server is SHARED["server"]
-
-
-SHARED: dict[str, object] = {}
-
-
-def shared_server(answer):
-    if not SHARED:
-        SHARED["server"] = server = RealServer(answer)
-        SHARED["running"] = running = server.running()
-        running.__enter__()
-        SHARED["engine"] = engine(server)
-    SHARED["server"].answer = answer
-    return SHARED["server"]
 
 
 def test_half_a_surrogate_pair_is_the_querys_fault(pubmed_server, trials_server):
