@@ -1,0 +1,223 @@
+"""Documents to chunks of at most so many tokens, cut between sentences where that is possible.
+
+Parts (sections, paragraphs) stay whole where they fit a chunk; a part that is longer is cut between
+its sentences, a sentence that is longer than a chunk between its words, and a word that is longer
+still between its characters. The text of a chunk is the document's own, its parts parted by a line
+break.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pipelines.data.chunks import Chunk, Document
+from pipelines.data.failures import CorpusError
+from pipelines.data.sentences import Span, sentences, words
+from pipelines.data.tokens import TokenCounter
+
+SIZES = (256, 512, 1024)
+"""The paper's chunk sizes, tokens."""
+MIN_SIZE = 8
+PART_BREAK = "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A span of one part, and about how many tokens it adds to a chunk that it is put behind."""
+
+    part: int
+    start: int
+    end: int
+    tokens: int
+
+
+def chunk_documents(
+    documents: Iterable[Document], counter: TokenCounter, *, size: int = 256, overlap: int = 0
+) -> list[Chunk]:
+    """Chunks of all documents, in order; none has more than `size` tokens.
+
+    Without overlap the chunks of a document hold all its characters but white space once, in order.
+    With it a chunk begins with the last sentences of the one before, as many as have together at
+    most `overlap` tokens (of a sentence that is longer, its last words), fewer where a whole part
+    would not fit behind them. Chunk n of a document DOC is `DOC#n`, from 0; a document without text
+    has none. Raises ValueError for sizes that make no sense, `CorpusError` for a document id that
+    comes twice.
+    """
+    if size < MIN_SIZE:
+        raise ValueError(f"chunk size is {size} tokens, must be at least {MIN_SIZE}")
+    if not 0 <= overlap <= size // 2:
+        raise ValueError(
+            f"chunk overlap is {overlap} tokens, must be 0 to {size // 2} (half the chunk size)"
+        )
+    chunks: list[Chunk] = []
+    seen: set[str] = set()
+    for document in documents:
+        if document.id in seen:
+            raise CorpusError(f"document {document.id!r} comes twice: ids must be unique")
+        seen.add(document.id)
+        chunks.extend(_Packer(document, counter, size, overlap).chunks())
+    return chunks
+
+
+class _Packer:
+    """Fills the chunks of one document."""
+
+    def __init__(self, document: Document, counter: TokenCounter, size: int, overlap: int) -> None:
+        self._document, self._counter = document, counter
+        self._size, self._overlap = size, overlap
+        self._held: list[_Piece] = []
+        self._repeated = 0  # how many of them stood in the chunk before
+        self._made: list[Chunk] = []
+
+    def chunks(self) -> list[Chunk]:
+        counts = self._counter.counts(self._document.parts)
+        for part, text in enumerate(self._document.parts):
+            spans = sentences(text)
+            if not spans:
+                continue
+            pieces = self._pieces(part, spans)
+            whole = _Piece(part, spans[0][0], spans[-1][1], sum(each.tokens for each in pieces))
+            if counts[part] <= self._size or self._fits([whole]):
+                self._put(pieces)
+            else:
+                for piece in pieces:
+                    self._put([piece])
+        if len(self._held) > self._repeated:
+            self._flush()
+        return self._made
+
+    def _pieces(self, part: int, spans: Sequence[Span]) -> list[_Piece]:
+        text = self._document.parts[part]
+        starts = [0, *(end for _, end in spans[:-1])]  # the white space before counts with it
+        tokens = self._counter.counts(
+            [text[begin:end] for begin, (_, end) in zip(starts, spans, strict=True)]
+        )
+        return [
+            _Piece(part, start, end, count)
+            for (start, end), count in zip(spans, tokens, strict=True)
+        ]
+
+    def _put(self, pieces: list[_Piece]) -> None:
+        """Add pieces that should stand in one chunk, in a new one where they do not fit."""
+        if self._roomy([*self._held, *pieces]):
+            self._held += pieces
+            return
+        if len(self._held) > self._repeated:
+            self._flush()
+        while self._held and not self._roomy([*self._held, *pieces]):
+            self._held.pop(0)  # what is repeated gives way
+        self._repeated = len(self._held)
+        if self._held or self._roomy(pieces):
+            self._held += pieces
+        elif len(pieces) > 1:
+            for piece in pieces:
+                self._put([piece])
+        else:
+            self._cut(pieces[0])
+
+    def _cut(self, piece: _Piece) -> None:
+        """Fill chunks with a sentence that is longer than one; what is left begins the next."""
+        text = self._document.parts[piece.part]
+        waiting = deque(words(text, piece.start, piece.end))
+        while waiting:
+            spans = list(waiting)
+            room = self._most(piece.part, spans)
+            if room == 0:
+                if self._held:  # nothing but repeated text
+                    self._held, self._repeated = [], 0
+                    continue
+                start, end = waiting.popleft()
+                waiting.appendleft((start, end))
+                middle = self._characters(piece.part, start, end)
+                waiting[0] = (middle, end)
+                self._held = [self._piece(piece.part, start, middle)]
+                self._flush()
+                continue
+            taken = [waiting.popleft() for _ in range(room)]
+            self._held.append(self._piece(piece.part, taken[0][0], taken[-1][1]))
+            if waiting:
+                self._flush()
+
+    def _piece(self, part: int, start: int, end: int) -> _Piece:
+        return _Piece(part, start, end, self._counter.count(self._document.parts[part][start:end]))
+
+    def _most(self, part: int, spans: Sequence[Span]) -> int:
+        """How many of these words, from the first, fit behind what is held."""
+        low, high = 0, len(spans)
+        while low < high:
+            middle = (low + high + 1) // 2
+            piece = _Piece(part, spans[0][0], spans[middle - 1][1], 0)
+            if self._fits([*self._held, piece]):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def _characters(self, part: int, start: int, end: int) -> int:
+        """Where to cut a word that is longer than a chunk."""
+        low, high = start + 1, end - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._fits([_Piece(part, start, middle, 0)]):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def _roomy(self, pieces: Sequence[_Piece]) -> bool:
+        """Whether these make a chunk. Their own counts tell, but near the limit the text does."""
+        about = sum(piece.tokens for piece in pieces) + len({piece.part for piece in pieces}) - 1
+        if about > 1.25 * self._size + 16:
+            return False
+        return self._fits(pieces)
+
+    def _fits(self, pieces: Sequence[_Piece]) -> bool:
+        return self._counter.count(self._text(pieces)) <= self._size
+
+    def _text(self, pieces: Sequence[_Piece]) -> str:
+        """Pieces that follow each other in one part are one slice of it."""
+        slices: list[_Piece] = []
+        for piece in pieces:
+            if slices and slices[-1].part == piece.part:
+                last = slices[-1]
+                slices[-1] = _Piece(last.part, last.start, piece.end, 0)
+            else:
+                slices.append(piece)
+        return PART_BREAK.join(
+            self._document.parts[each.part][each.start : each.end] for each in slices
+        )
+
+    def _flush(self) -> None:
+        text = self._text(self._held)
+        self._made.append(
+            Chunk(
+                f"{self._document.id}#{len(self._made)}",
+                text,
+                self._counter.count(text),
+                self._document.id,
+                self._document.title,
+            )
+        )
+        self._held = self._tail() if self._overlap else []
+        self._repeated = len(self._held)
+
+    def _tail(self) -> list[_Piece]:
+        """The end of what is held, as the next chunk repeats it."""
+        kept: list[_Piece] = []
+        for piece in reversed(self._held):
+            if self._counter.count(self._text([piece, *kept])) > self._overlap:
+                break
+            kept.insert(0, piece)
+        if kept:
+            return kept
+        last = self._held[-1]
+        spans = words(self._document.parts[last.part], last.start, last.end)
+        low, high = 0, len(spans)
+        while low < high:  # the fewest words to leave out
+            middle = (low + high) // 2
+            text = self._document.parts[last.part][spans[middle][0] : last.end]
+            if self._counter.count(text) <= self._overlap:
+                high = middle
+            else:
+                low = middle + 1
+        return [self._piece(last.part, spans[low][0], last.end)] if low < len(spans) else []
