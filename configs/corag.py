@@ -16,14 +16,14 @@ class CoragDataConfig:
     """Questions, and the chunks that answers are made from."""
 
     questions: str = ""
-    """What is indexed, labelled and evaluated: a question-answering set, a file of BioASQ, PubMedQA or MS MARCO, or JSON lines with `id`,
-    `question`, `answers` and `documents` or `chunks`."""
+    """What is indexed, labelled and evaluated: a question-answering set, as BioASQ, PubMedQA or
+    MS MARCO write them, or as JSON lines of one's own (`seekray corag index --help`)."""
     index: str = ""
     """A folder of `seekray corag index`; left out: one is made in the run folder."""
     chunk_tokens: int = 256
     """The most tokens of a chunk, in the model's tokenizer. The paper has 256, 512 and 1024."""
     overlap: int = 0
-    """Tokens that a chunk repeats of the one before it."""
+    """Tokens that a chunk repeats of the one before it; half of its own at most."""
     candidates: int = 60
     """Chunks that are retrieved for a question and searched."""
     max_questions: int = 0
@@ -32,13 +32,13 @@ class CoragDataConfig:
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
         out = [
-            *at_least("data", "chunk_tokens", self.chunk_tokens, 1),
+            *at_least("data", "chunk_tokens", self.chunk_tokens, 8),
             *at_least("data", "overlap", self.overlap, 0),
             *at_least("data", "candidates", self.candidates, 1),
             *at_least("data", "max_questions", self.max_questions, 0),
         ]
-        if self.overlap >= self.chunk_tokens >= 1:
-            out.append(f"data.overlap: {self.overlap} is not below data.chunk_tokens")
+        if self.overlap > self.chunk_tokens // 2:
+            out.append(f"data.overlap: {self.overlap} is over half of data.chunk_tokens")
         return out
 
 
@@ -155,6 +155,9 @@ class TreeConfig:
     """Lambda: what a node's share of the budget costs it while the tree is walked."""
     wave: int = 1
     """Leaves expanded at once: larger fills the reranker's batches, and changes the tree."""
+    pick: str = "average"
+    """What the final pick compares: a node's `average` reward (the paper's Algorithm 1), which also
+    holds what was found below it, or the `reward` of its own order."""
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
@@ -163,6 +166,7 @@ class TreeConfig:
             *at_least("tree", "c", self.c, 0),
             *at_least("tree", "cost_weight", self.cost_weight, 0),
             *at_least("tree", "wave", self.wave, 1),
+            *one_of("tree", "pick", self.pick, ("average", "reward")),
         ]
 
 
