@@ -124,6 +124,14 @@ class PolicyTree:
         return done or not self._slots["open"][ROOT]
 
     @property
+    def slots(self) -> np.ndarray:
+        """The statistics of all nodes as they stand, (nodes,) with the fields parent, chunk, cost,
+        reward, value, visits, first and children; read-only, for whoever needs many nodes."""
+        view = self._slots[: self._count]
+        view.flags.writeable = False
+        return view
+
+    @property
     def nodes(self) -> tuple[PolicyNode, ...]:
         """Every node, root first, in the order of creation."""
         return tuple(self.node(slot) for slot in range(self._count))
