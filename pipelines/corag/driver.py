@@ -214,9 +214,12 @@ class SearchDriver:
             size = call_size(len(line), workers, busy, most, least)
             if not size:
                 return
-            asks = [line.popleft() for _ in range(size)]
-            self._send(reranker, [ask for ask in asks if self._wanted(ask)])
-            busy += 1
+            head = [line.popleft() for _ in range(size)]
+            asks = [ask for ask in head if self._wanted(ask)]
+            if asks:
+                self._send(reranker, asks)
+                self.totals.scored += len(asks)
+                busy += 1
 
     def _wanted(self, ask: _Ask) -> bool:
         if any(not running.closed for running, _ in ask.waiters):
@@ -225,12 +228,9 @@ class SearchDriver:
         return False
 
     def _send(self, reranker: str, asks: list[_Ask]) -> None:
-        if not asks:
-            return
         batch, asks = batched(asks)
         self._calls[self._scoring.submit(reranker, batch)] = (reranker, asks)
         self.totals.calls += 1
-        self.totals.scored += len(asks)
         self.totals.mixed += len({part.query for part in batch}) > 1
 
     def _take(self, call: ScoreCall) -> None:

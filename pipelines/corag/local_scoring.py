@@ -4,7 +4,8 @@ Pure: no Ray. Scoring on Ray is `scoring.ScoringFleets`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from actors.expansion.types import OrderScore, QueryOrders, Reranker, RerankerError
 from pipelines.corag.score_cache import ScoreCache
@@ -63,6 +64,25 @@ class LocalScoring:
         self.call_orders = self.least_orders = call_orders
         self._makers = dict(rerankers)
         self._made: dict[str, Reranker] = {}
+
+    @classmethod
+    def of_specs(
+        cls,
+        specs: Mapping[str, Any],
+        *,
+        reranker_options: Mapping[str, Mapping[str, Any]] | None = None,
+        cache: ScoreCache | None = None,
+        call_orders: int = 64,
+    ) -> "LocalScoring":
+        """Rerankers of the catalog: `specs` and `reranker_options` as `ScoringFleets` has them."""
+        from actors.expansion.catalog import make_reranker
+
+        options = reranker_options or {}
+        makers = {
+            name: partial(make_reranker, spec, **options.get(name, {}))
+            for name, spec in specs.items()
+        }
+        return cls(makers, cache=cache, call_orders=call_orders)
 
     def __enter__(self) -> "LocalScoring":
         return self

@@ -56,7 +56,8 @@ class ScoringOptions:
 class ScoringFleets:
     """Rerankers by name, each on `options.workers` workers spread over the nodes.
 
-    `specs` says what each worker is made from, `reranker_options` what else its reranker is given.
+    `specs` says what each worker is made from (a `RerankerSpec` or a name of the catalog),
+    `reranker_options` what else its reranker is given.
     `worker` is the actor's class, made as `worker(spec, options)`. Lost and hung workers are
     replaced and their calls redone; once the restarts are used up `FleetError` is raised. A
     replacement whose reranker has another fingerprint (files that changed meanwhile) is not taken.
@@ -120,21 +121,30 @@ class ScoringFleets:
         """See `Scoring`. Replaces the workers that it finds lost, and those that are silent for
         too long; waits for their replacements."""
         sent = [call for call in calls if isinstance(call, FleetCall)]
+        if not sent:
+            return []
+        refs = [call.pending.ref for call in sent]
         started = time.monotonic()
-        ready, _ = ray.wait([call.pending.ref for call in sent], timeout=timeout_s)
+        ready, _ = ray.wait(refs, timeout=timeout_s)
         waited = time.monotonic() - started
-        done = [call for call in sent if call.pending.ref in ready]
-        heard = {call.place for call in done}
+        if ready:
+            ready, _ = ray.wait(refs, num_returns=len(refs), timeout=0)
+        done = [call for call, ref in zip(sent, refs, strict=True) if ref in ready]
+        self._replace_hung(sent, {call.place for call in done}, waited)
+        return [call for call in done if call.pending.settle()]
+
+    def _replace_hung(
+        self, sent: Sequence["FleetCall"], heard: set[tuple[str, int]], waited: float
+    ) -> None:
+        limit, silent = self.options.call_timeout_s, {}
         for place, call in {call.place: call for call in sent}.items():
-            silent = 0.0 if place in heard else self._silent.get(place, 0.0) + waited
-            self._silent[place] = silent
-            limit = self.options.call_timeout_s
-            if silent > limit:
+            silent[place] = 0.0 if place in heard else self._silent.get(place, 0.0) + waited
+            if silent[place] > limit:
                 slot = call.pending.slot
                 cause = f"no scores in {limit} s"
                 self.fleets[call.reranker].lost(slot, slot.generation, cause)
-                self._silent[place] = 0.0
-        return [call for call in done if call.pending.settle()]
+                silent[place] = 0.0
+        self._silent = silent
 
     def _fleet(self, name: str) -> Fleet:
         fleet = self.fleets.get(name)
