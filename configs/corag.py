@@ -131,17 +131,26 @@ class RerankerConfig:
     """What gives an ordered chunk list its utility."""
 
     name: str = "cross-encoder"
-    """One of `seekray corag rerankers`."""
+    """`minilm`, `bm25`, `likelihood`, `cross-encoder` (all work offline), or one of the paper's:
+    `jina-v1-turbo`, `jina-v2`, `bge-v2-m3`, `bge-large`, `bge-base`, `gte`."""
     path: str = ""
-    """A local folder with that reranker's weights; left out: its own (cache or hub)."""
-    batch_size: int = 32
-    """Sequences that the reranker reads at once."""
+    """A folder or hub id of that reranker's model; left out: its own (cache or hub)."""
+    dtype: str = "float32"
+    """Compute precision of model-based rerankers: float32 | bfloat16 | float16."""
+    window: int = 0
+    """The most tokens a model-based reranker reads, query included; 0 = its own window."""
+    batch_tokens: int = 0
+    """Tokens of a forward pass, padding included; 0 = what suits the device."""
     device: str = ""
     """`cpu`, `cuda`, ...; left out: what the machine has."""
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
-        return at_least("reranker", "batch_size", self.batch_size, 1)
+        return [
+            *one_of("reranker", "dtype", self.dtype, ("float32", "bfloat16", "float16")),
+            *at_least("reranker", "window", self.window, 0),
+            *at_least("reranker", "batch_tokens", self.batch_tokens, 0),
+        ]
 
 
 @dataclass(frozen=True)
@@ -205,7 +214,7 @@ class AgentConfig:
         """Every value that cannot work, as `section.name: why`."""
         return [
             *at_least("agent", "epochs", self.epochs, 1),
-            *at_least("agent", "batch_size", self.batch_size, 1),
+            *at_least("agent", "batch_size", self.batch_size, 2),
             *above("agent", "lr", self.lr, 0),
             *above("agent", "margin", self.margin, 0),
             *at_least("agent", "least_gap", self.least_gap, 0),
@@ -216,8 +225,6 @@ class AgentConfig:
 class LabelsConfig:
     """What is tried per question, so that the agent can learn what suits it."""
 
-    file: str = "labels.jsonl"
-    """Where the labels go, below the run folder unless it is a whole path."""
     rerankers: tuple[str, ...] = ("minilm", "bm25", "likelihood", "cross-encoder")
     settings_per_reranker: int = 4
     """Settings of the tree drawn for each reranker and question."""
