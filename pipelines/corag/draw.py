@@ -27,6 +27,7 @@ _IMAGE_LABEL_WIDTH = 30
 # Sizes in inches; a longer tree is drawn narrower.
 _BOX_WIDTH, _BOX_HEIGHT = 2.1, 0.42
 _COLUMN, _ROW = 2.5, 0.54
+_REST_ROW = 0.55  # of a row, for a "... more" below other children
 _MARGIN, _HEAD, _FOOT = 0.3, 0.6, 0.75
 _WIDEST = 60.0
 _HEAD_CHARACTERS = 12  # of the headline in an inch
@@ -160,8 +161,8 @@ def _plain(branch: Branch, labels: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _places(root: Branch) -> tuple[dict[int, tuple[int, float]], dict[int, float], int]:
-    """Column and row of every branch by slot, the row of each "... more", and the rows in all.
+def _places(root: Branch) -> tuple[dict[int, tuple[int, float]], dict[int, float], float]:
+    """Column and middle row of every branch by slot, of each "... more", and the rows in all.
 
     Ends of the tree take a row each, from the top; parents stand in the middle of their children.
     """
@@ -169,7 +170,7 @@ def _places(root: Branch) -> tuple[dict[int, tuple[int, float]], dict[int, float
     columns = {branch.node.slot: len(branch.node.order) for branch in branches}
     rows: dict[int, float] = {}
     rests: dict[int, float] = {}
-    following = 0
+    following = 0.0
     waiting: list[tuple[Branch, bool]] = [(root, False)]
     while waiting:
         branch, below_done = waiting.pop()
@@ -180,13 +181,14 @@ def _places(root: Branch) -> tuple[dict[int, tuple[int, float]], dict[int, float
             continue
         inside = [rows[child.node.slot] for child in branch.children]
         if branch.hidden:
-            rests[slot] = following
-            inside.append(following)
-            following += 1
+            space = _REST_ROW if inside else 1.0
+            rests[slot] = following + space / 2
+            inside.append(rests[slot])
+            following += space
         if inside:
             rows[slot] = (inside[0] + inside[-1]) / 2
         else:
-            rows[slot] = following
+            rows[slot] = following + 0.5
             following += 1
     return {slot: (columns[slot], rows[slot]) for slot in columns}, rests, following
 
@@ -210,11 +212,13 @@ def _figure(tree: PolicyTree, root: Branch, labels: Sequence[str]) -> Any:
     axes.axis("off")
 
     def at(column: float, row: float) -> tuple[float, float]:
-        return _MARGIN + column * step, height - _HEAD - (row + 0.5) * _ROW
+        return _MARGIN + column * step, height - _HEAD - row * _ROW
 
     branches = list(root.walk())
     averages = [branch.node.average for branch in branches]
-    scale = Normalize(min(averages), max(max(averages), min(averages) + 0.1))
+    lowest = min(averages)
+    highest = max(max(averages), lowest + 0.1)
+    scale = Normalize(lowest, highest)
     colours = colormaps["YlGnBu"]
 
     def edge(start: tuple[float, float], end: tuple[float, float], chosen: bool) -> None:
@@ -284,7 +288,7 @@ def _figure(tree: PolicyTree, root: Branch, labels: Sequence[str]) -> Any:
         (_MARGIN / width, 0.38 / height, min(3.0, width / 2) / width, 0.12 / height)
     )
     shades = np.linspace(0.05, 0.5, 64)[None, :]
-    bar.imshow(colours(shades), aspect="auto", extent=(scale.vmin, scale.vmax, 0, 1))
+    bar.imshow(colours(shades), aspect="auto", extent=(lowest, highest, 0, 1))
     bar.set_yticks([])
     bar.tick_params(labelsize=6.5)
     bar.set_title("average reward V/N", fontsize=6.5, loc="left", pad=2)

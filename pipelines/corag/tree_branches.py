@@ -7,7 +7,6 @@ import numpy as np
 
 from pipelines.corag.tree import ROOT, PolicyNode, PolicyTree
 
-
 _BESIDE = 3
 
 
