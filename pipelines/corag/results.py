@@ -6,6 +6,7 @@ another setup stay in the file and are passed over.
 """
 
 import dataclasses
+import fcntl
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -62,18 +63,36 @@ class Row:
         return self.question, self.method, self.budget
 
 
+class ResultsError(RuntimeError):
+    """The file cannot be used; the message names it and says why."""
+
+
 class Results:
-    """The rows of one setup in the file `path`, which is made when missing."""
+    """The rows of one setup in the file `path`, which is made when missing, open for more.
+
+    The file is locked until `close`: two evaluations of one folder would do everything twice.
+    Raises `ResultsError`.
+    """
 
     def __init__(self, path: Path | str, setup: str) -> None:
         self.path, self.setup = Path(path), setup
         self.rows: dict[Key, Row] = {}
         self.passed_over = 0
         """Lines of other setups, or that cannot be read."""
-        if not self.path.exists():
+        try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.touch()
-        _end_last_line(self.path)
+            self._file = self.path.open("ab")
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self._file.close()
+            raise ResultsError(
+                f"{self.path} is in use by another evaluation: wait for it, or name another run_dir"
+            ) from error
+        except OSError as error:
+            raise ResultsError(f"{self.path} cannot be written: {error.strerror}") from error
+        if self._file.tell() and not self.path.read_bytes().endswith(b"\n"):
+            self._file.write(b"\n")  # a stopped process left half a line
+            self._file.flush()
         for record in read_jsonl(self.path):
             row = _row(record)
             if row is None or row.setup != setup:
@@ -81,18 +100,27 @@ class Results:
             else:
                 self.rows.setdefault(row.key, row)
 
+    def __enter__(self) -> "Results":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
     def __contains__(self, key: object) -> bool:
         return key in self.rows
 
     def add(self, rows: Iterable[Row]) -> None:
         """Appends rows; they are on the disk when this returns."""
-        fresh = [row for row in rows if row.key not in self.rows]
-        text = "".join(json.dumps(dataclasses.asdict(row)) + "\n" for row in fresh)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        self.rows |= {row.key: row for row in fresh}
+        fresh = {row.key: row for row in rows if row.key not in self.rows}
+        for row in fresh.values():
+            self._file.write((json.dumps(dataclasses.asdict(row)) + "\n").encode())
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.rows |= fresh
+
+    def close(self) -> None:
+        """Releases the file. May be called twice."""
+        self._file.close()
 
 
 def _row(record: Mapping[str, Any]) -> Row | None:
@@ -102,13 +130,3 @@ def _row(record: Mapping[str, Any]) -> Row | None:
         return Row(**values)
     except (KeyError, TypeError):
         return None
-
-
-def _end_last_line(path: Path) -> None:
-    """A line that a stopped process left half-written is ended: the next one begins on its own."""
-    with path.open("rb+") as file:
-        if file.seek(0, os.SEEK_END) == 0:
-            return
-        file.seek(-1, os.SEEK_END)
-        if file.read(1) != b"\n":
-            file.write(b"\n")

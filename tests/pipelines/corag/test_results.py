@@ -4,7 +4,7 @@ import json
 import pytest
 
 from pipelines.corag.pace import Pace
-from pipelines.corag.results import Results, Row
+from pipelines.corag.results import Results, ResultsError, Row
 
 
 def row(question="q1", method="corag", budget=100, setup="s", **values):
@@ -34,45 +34,65 @@ def row(question="q1", method="corag", budget=100, setup="s", **values):
     return dataclasses.replace(made, **values)
 
 
+def add(path, *rows, setup="s"):
+    with Results(path, setup) as results:
+        results.add(rows)
+
+
+def read(path, setup="s"):
+    with Results(path, setup) as results:
+        return results.rows
+
+
 def test_rows_come_back_as_they_were(tmp_path):
     path = tmp_path / "new" / "rows.jsonl"
-    Results(path, "s").add([row(), row(method="naive")])
-    again = Results(path, "s")
-    assert list(again.rows.values()) == [row(), row(method="naive")]
-    assert ("q1", "corag", 100) in again
-    assert ("q1", "corag", 200) not in again
+    add(path, row(), row(method="naive"))
+    assert list(read(path).values()) == [row(), row(method="naive")]
+    assert ("q1", "corag", 100) in read(path)
+    assert ("q1", "corag", 200) not in read(path)
 
 
 def test_rows_of_another_setup_stay_but_do_not_count(tmp_path):
     path = tmp_path / "rows.jsonl"
-    Results(path, "before").add([row(setup="before")])
-    now = Results(path, "now")
-    assert not now.rows
-    assert now.passed_over == 1
-    now.add([row(setup="now")])
-    assert len(Results(path, "before").rows) == len(Results(path, "now").rows) == 1
+    add(path, row(setup="before"), setup="before")
+    with Results(path, "now") as now:
+        assert not now.rows
+        assert now.passed_over == 1
+        now.add([row(setup="now")])
+    assert len(read(path, "before")) == len(read(path, "now")) == 1
 
 
 def test_a_row_is_written_once(tmp_path):
-    results = Results(tmp_path / "rows.jsonl", "s")
-    results.add([row()])
-    results.add([row(rouge_l=0.9), row(question="q2")])
-    kept = Results(results.path, "s").rows
+    path = tmp_path / "rows.jsonl"
+    add(path, row())
+    add(path, row(rouge_l=0.9), row(question="q2"), row(question="q2"))
+    kept = read(path)
     assert kept["q1", "corag", 100].rouge_l == 0.4
-    assert len(kept) == 2
+    assert len(kept) == len(path.read_text().splitlines()) == 2
 
 
 @pytest.mark.parametrize("cut", [1, 20, 200])
 def test_a_line_that_a_killed_process_left_half_written_is_passed_over(tmp_path, cut):
     path = tmp_path / "rows.jsonl"
-    Results(path, "s").add([row(), row(question="q2")])
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-cut])
-    again = Results(path, "s")
-    assert ("q1", "corag", 100) in again
-    again.add([row(question="q2"), row(question="q3")])
-    assert {key[0] for key in Results(path, "s").rows} == {"q1", "q2", "q3"}
+    add(path, row(), row(question="q2"))
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert ("q1", "corag", 100) in read(path)
+    add(path, row(question="q2"), row(question="q3"))
+    assert {key[0] for key in read(path)} == {"q1", "q2", "q3"}
     assert sum(_reads(line) for line in path.read_text().splitlines()) == 3
+
+
+def test_two_evaluations_do_not_write_one_file(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    with Results(path, "s"), pytest.raises(ResultsError, match="in use by another evaluation"):
+        Results(path, "s")
+    assert read(path) == {}
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ResultsError, match=r"file/rows\.jsonl cannot be written"):
+        Results(tmp_path / "file" / "rows.jsonl", "s")
 
 
 def _reads(line):
