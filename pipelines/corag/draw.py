@@ -30,6 +30,7 @@ _COLUMN, _ROW = 2.5, 0.54
 _REST_ROW = 0.55  # of a row, for a "... more" below other children
 _MARGIN, _HEAD, _FOOT = 0.3, 0.6, 0.75
 _WIDEST = 60.0
+_DOTS_PER_INCH, _MOST_DOTS = 130, 20_000
 _HEAD_CHARACTERS = 12  # of the headline in an inch
 _CHOSEN, _PLAIN, _FAINT = "#c2410c", "#94a3b8", "#64748b"
 
@@ -107,9 +108,12 @@ def tree_image(
 
     figure = _figure(tree, shown_branches(tree, most), labels)
     path.parent.mkdir(parents=True, exist_ok=True)
+    dots = min(_DOTS_PER_INCH, _MOST_DOTS / max(figure.get_size_inches()))
     # text stays text in SVG, and the same tree gives the same file
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "policy tree"}):
-        figure.savefig(path, format=kind, dpi=130, metadata={"Date": None} if kind == "svg" else {})
+        figure.savefig(
+            path, format=kind, dpi=dots, metadata={"Date": None} if kind == "svg" else {}
+        )
     return path
 
 

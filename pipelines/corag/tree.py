@@ -197,8 +197,7 @@ class PolicyTree:
 
     def best(self) -> PolicyNode | None:
         """The node to pick by `settings.pick`, see the module; None while there is but the root."""
-        slots = self._slots[1 : self._count]
-        slots = slots[slots["cost"] <= self.budget]
+        slots = self._slots[1 : self._count]  # none costs more than the budget
         if not len(slots):
             return None
         merit = (

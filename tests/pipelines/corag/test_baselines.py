@@ -63,8 +63,8 @@ def test_mmr_by_hand():
 
 
 def test_mmr_takes_the_greatest_similarity_to_what_is_chosen():
-    # After 0 and 1 chunk 2 is .8 near to 1 and 0 near to 0 and chunk 3 .6 near to 0: 3 comes first.
-    vectors = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0.8, 0.6], [0.6, 0, 0.8]])
+    # After 0 and 1 chunk 2 is .8 near to 0, chunk 3 .6 near to 1: 3 comes first.
+    vectors = np.array([[1.0, 0, 0], [0, 1, 0], [0.8, 0, 0.6], [0, 0.6, 0.8]])
     assert mmr_order([1] * 4, 4, np.array([0.9, 0.9, 0.5, 0.5]), vectors, 0.5) == (0, 1, 3, 2)
 
 
