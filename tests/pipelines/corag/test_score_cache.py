@@ -50,6 +50,10 @@ def test_a_file_keeps_all_exactly(tmp_path):
         cache.put_many(many)
         assert cache.get_many(many) == many
         assert cache.get(b"none") is None
+    with ScoreCache(path=path) as cache:
+        assert len(cache) == 0
+        cache.get_many(SCORES)
+        assert len(cache) == 4  # what was read is in memory from then on
 
 
 def test_threads_share_a_file(tmp_path):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -160,12 +161,9 @@ def test_a_replacement_that_scores_otherwise_is_not_taken(tmp_path):
             selected(disturbed(trees(1), 0, 2, change), scoring)
 
 
-def test_the_catalogs_reranker_scores_alike_here_and_on_workers():
+def test_killed_workers_of_a_real_reranker_change_nothing():
     texts = ["aspirin and stroke", "statins after stroke", "a trial of aspirin", "nothing"]
-    candidates = [
-        chunk.__class__(chunk.id, text, 2, "d")
-        for chunk, text in zip(chunks(4), texts, strict=True)
-    ]
+    candidates = [replace(c, text=text) for c, text in zip(chunks(4), texts, strict=True)]
 
     def jobs() -> Iterator[SearchJob]:
         for i, query in enumerate(("aspirin for stroke", "statins")):
@@ -174,7 +172,12 @@ def test_the_catalogs_reranker_scores_alike_here_and_on_workers():
 
     here = selected(jobs(), LocalScoring.of_specs({"bm25": "bm25"}))
     with ScoringFleets({"bm25": "bm25"}, ScoringOptions(workers=1, cpus=0)) as scoring:
-        there = selected(jobs(), scoring)
+
+        def kill() -> None:
+            os.kill(scoring.fleets["bm25"].pids()[0], signal.SIGKILL)
+
+        there = selected(disturbed(jobs(), 1, 3, kill), scoring)
+        assert scoring.restarts == 1
     assert here[0].order
     assert here[0].reward > 0
     for key in (0, 1):
