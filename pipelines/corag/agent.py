@@ -116,7 +116,8 @@ class ConfigurationAgent:
             network.load_state_dict(load_file(folder / WEIGHTS))
             metrics = dict(facts["metrics"])
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-            raise AgentError(f"agent {folder} cannot be read ({error}): {again}") from error
+            why = " ".join(str(error).split())
+            raise AgentError(f"agent {folder} cannot be read ({why}): {again}") from error
         agent = cls(network.eval(), space, theirs, metrics)
         if encoder is not None:
             agent.check_encoder(encoder, str(folder))
@@ -130,7 +131,7 @@ class ConfigurationAgent:
                 f"from {encoder}: name that encoder, or train an agent for this one"
             )
 
-    def configure(self, query_vectors: np.ndarray, wave: int = 1) -> list[Configuration]:
+    def configure(self, query_vectors: np.ndarray) -> list[Configuration]:
         """A configuration inside the space for each query vector (queries, dimension). Raises
         `AgentError` for vectors of another dimension or that are not finite."""
         import torch
@@ -149,6 +150,6 @@ class ConfigurationAgent:
             _, logits, settings = self.network(torch.from_numpy(vectors.copy()))
         classes = logits.argmax(dim=1).tolist()
         return [
-            self.space.configuration(self.space.rerankers[number], scaled, wave)
+            self.space.configuration(self.space.rerankers[number], scaled)
             for number, scaled in zip(classes, settings.tolist(), strict=True)
         ]

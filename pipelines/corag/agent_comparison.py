@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipelines.corag.agent import ConfigurationAgent
-from pipelines.corag.labels import Label, Labeller, LabelError, by_query
+from pipelines.corag.labels import Label, LabelError, Labeller, by_query
 from pipelines.corag.space import SearchSpace
 from pipelines.corag.types import Configuration
 from pipelines.data.chunks import Question

@@ -60,12 +60,17 @@ def contrastive_loss(features: Tensor, best: Tensor, margin: float = MARGIN) -> 
 
 
 def agent_losses(
-    features: Tensor, logits: Tensor, settings: Tensor, best: Tensor, wanted: Tensor
+    features: Tensor,
+    logits: Tensor,
+    settings: Tensor,
+    best: Tensor,
+    wanted: Tensor,
+    margin: float = MARGIN,
 ) -> AgentLosses:
     """The three losses of a batch: features (b, f), logits (b, rerankers), settings (b, 3); best
     rerankers (b,) as class numbers, wanted settings (b, 3) scaled to [0, 1]."""
     return AgentLosses(
-        contrastive=contrastive_loss(features, best),
+        contrastive=contrastive_loss(features, best, margin),
         reranker=functional.cross_entropy(logits, best),
         settings=functional.mse_loss(settings, wanted),
     )

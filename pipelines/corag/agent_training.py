@@ -33,15 +33,17 @@ class AgentSettings:
     """How the agent is trained; the paper's values."""
 
     epochs: int = 60
-    batch: int = 32
+    batch_size: int = 32
     lr: float = 1e-3
+    margin: float = 1.0
+    """Of the contrastive loss."""
     seed: int = 0
     """Of the split, the first weights and the order of the rows."""
-    threshold: float = 0.10
+    least_gap: float = 0.10
     """Only queries are learned from whose ROUGE-L differs by more than this between the best and
     the worst reranker, each at its best settings."""
     relative: bool = True
-    """The threshold is a share of the best reranker's ROUGE-L; False: points of ROUGE-L. The paper
+    """`least_gap` is a share of the best reranker's ROUGE-L; False: points of ROUGE-L. The paper
     does not say which."""
     wandb: str = "disabled"
     """`online` | `offline` | `disabled`; `metrics.jsonl` is written in any case."""
@@ -49,14 +51,17 @@ class AgentSettings:
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `name: why`."""
-        least = (("epochs", 1), ("batch", 2), ("threshold", 0))
+        least = (("epochs", 1), ("batch_size", 2), ("least_gap", 0))
         out = [
             f"{name}: {getattr(self, name)} is below {bound}"
             for name, bound in least
             if not getattr(self, name) >= bound
         ]
-        if not self.lr > 0:
-            out.append(f"lr: {self.lr} is not above 0")
+        out += [
+            f"{name}: {getattr(self, name)} is not above 0"
+            for name in ("lr", "margin")
+            if not getattr(self, name) > 0
+        ]
         if self.wandb not in ("online", "offline", "disabled"):
             out.append(f"wandb: {self.wandb!r} is not one of online, offline, disabled")
         return out
@@ -111,7 +116,7 @@ def train_agent(
         for name, queries in (("train", split.train), ("validation", split.validation))
     }
     kept = {
-        name: [row for row in found if row.differs(settings.threshold, settings.relative)]
+        name: [row for row in found if row.differs(settings.least_gap, settings.relative)]
         for name, found in parts.items()
     }
     counts = {f"queries/{name}": len(queries) for name, queries in asdict(split).items()} | {
@@ -120,7 +125,7 @@ def train_agent(
     if len(kept["train"]) < 2:
         raise AgentError(
             f"{len(kept['train'])} of {len(split.train)} training queries differ by over "
-            f"{settings.threshold:.0%} between rerankers: label more, or lower the threshold"
+            f"{settings.least_gap:.0%} between rerankers: label more, or lower least_gap"
         )
     if not kept["validation"]:
         reporter.say("no validation query differs between rerankers: all of them are validated on")
@@ -197,10 +202,11 @@ def _epochs(
     for epoch in range(1, settings.epochs + 1):
         network.train()
         sums: dict[str, float] = {}
-        batches = torch.randperm(len(train), generator=draw).split(settings.batch)
+        batches = torch.randperm(len(train), generator=draw).split(settings.batch_size)
         for chosen in batches:
             batch = train.take(chosen)
-            losses = agent_losses(*network(batch.vectors), batch.best, batch.wanted)
+            features, logits, made = network(batch.vectors)
+            losses = agent_losses(features, logits, made, batch.best, batch.wanted, settings.margin)
             optimiser.zero_grad()
             losses.total.backward()
             optimiser.step()
@@ -208,10 +214,10 @@ def _epochs(
                 value = float(getattr(losses, name).detach()) * len(batch)
                 sums[f"train/{name}"] = sums.get(f"train/{name}", 0.0) + value
         measured = {name: value / len(train) for name, value in sums.items()}
-        yield epoch, {**measured, **_validate(network, rows["validation"])}
+        yield epoch, {**measured, **_validate(network, rows["validation"], settings.margin)}
 
 
-def _validate(network: "AgentNetwork", rows: _Rows) -> dict[str, float]:
+def _validate(network: "AgentNetwork", rows: _Rows, margin: float) -> dict[str, float]:
     import torch
 
     from pipelines.corag.agent_network import agent_losses
@@ -219,7 +225,7 @@ def _validate(network: "AgentNetwork", rows: _Rows) -> dict[str, float]:
     network.eval()
     with torch.no_grad():
         features, logits, settings = network(rows.vectors)
-        losses = agent_losses(features, logits, settings, rows.best, rows.wanted)
+        losses = agent_losses(features, logits, settings, rows.best, rows.wanted, margin)
     right = (logits.argmax(dim=1) == rows.best).float().mean()
     off = (settings.clamp(0, 1) - rows.wanted).abs().mean()
     return {

@@ -53,6 +53,7 @@ class Label:
             "c": settings.c,
             "cost_weight": settings.cost_weight,
             "wave": settings.wave,
+            "pick": settings.pick,
             "rouge_l": self.rouge_l,
             "reward": self.reward,
             "chunks": list(self.chunks),
@@ -62,8 +63,8 @@ class Label:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Label":
-        """What `to_json` gave; `wave`, `cost`, `chunks` and `answer` may be left out. Raises
-        `ValueError` that names the field that is missing or wrong."""
+        """What `to_json` gave; `wave`, `pick`, `cost`, `chunks` and `answer` may be left out.
+        Raises `ValueError` that names the field that is missing or wrong."""
         wanted = ("query", "text", "reranker", "rouge_l", "reward", "iterations", "c")
         missing = [name for name in (*wanted, "cost_weight") if name not in values]
         if missing:
@@ -82,6 +83,7 @@ class Label:
             float(values["c"]),
             float(values["cost_weight"]),
             int(values.get("wave", 1)),
+            str(values.get("pick", "average")),
         )
         return cls(
             query=values["query"],
@@ -108,8 +110,9 @@ def configuration_key(configuration: Configuration) -> str:
     """A short name, fit for a file: `bm25-i10-c2.4-l0.1`."""
     settings = configuration.settings
     key = f"{configuration.reranker}-i{settings.iterations}-c{settings.c:g}"
-    wave = "" if settings.wave == 1 else f"-w{settings.wave}"
-    return f"{key}-l{settings.cost_weight:g}{wave}".replace("/", "_")
+    fixed = "" if settings.wave == 1 else f"-w{settings.wave}"
+    fixed += "" if settings.pick == "average" else f"-{settings.pick}"
+    return f"{key}-l{settings.cost_weight:g}{fixed}".replace("/", "_")
 
 
 class LabelFile:
@@ -146,6 +149,10 @@ class LabelFile:
     def get(self, query: str) -> Label | None:
         """The label of a question, if it is known."""
         return self._known.get(query)
+
+    def by_query(self) -> dict[str, Label]:
+        """All known labels, by question id."""
+        return dict(self._known)
 
     def append(self, label: Label) -> None:
         """Writes the label unless the question has one."""

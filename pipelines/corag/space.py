@@ -24,6 +24,9 @@ class SearchSpace:
     iterations: tuple[int, int] = (5, 50)
     c: tuple[float, float] = (0.0, 4.0)
     cost_weight: tuple[float, float] = (0.0, 1.0)
+    wave: int = 1
+    """What no agent sets: leaves at once, and what the final pick compares."""
+    pick: str = "average"
 
     def __post_init__(self) -> None:
         faults = []
@@ -37,8 +40,8 @@ class SearchSpace:
             raise ValueError("search space: " + "; ".join(faults))
 
     def clamp(self, configuration: Configuration) -> Configuration:
-        """The nearest configuration inside. Raises `ValueError` for a reranker that is none of
-        these or a setting that is no number."""
+        """The nearest configuration inside, with the space's `wave` and `pick`. Raises
+        `ValueError` for a reranker that is none of these or a setting that is no number."""
         self.index(configuration.reranker)
         settings = configuration.settings
         return Configuration(
@@ -47,7 +50,8 @@ class SearchSpace:
                 iterations=int(_within(settings.iterations, *self.iterations)),
                 c=_within(settings.c, *self.c),
                 cost_weight=_within(settings.cost_weight, *self.cost_weight),
-                wave=settings.wave,
+                wave=self.wave,
+                pick=self.pick,
             ),
         )
 
@@ -68,7 +72,7 @@ class SearchSpace:
             _share(settings.c, *self.c),
         )
 
-    def configuration(self, reranker: str, scaled: Sequence[float], wave: int = 1) -> Configuration:
+    def configuration(self, reranker: str, scaled: Sequence[float]) -> Configuration:
         """The configuration of scaled settings (3,), clamped; iterations to the nearest integer.
         Raises `ValueError` for values that are no finite numbers."""
         shares = [_within(value, 0.0, 1.0) for value in scaled]
@@ -78,7 +82,7 @@ class SearchSpace:
                 shares, (self.iterations, self.cost_weight, self.c), strict=True
             )
         )
-        made = TreeSettings(round(iterations), round(c, DIGITS), round(weight, DIGITS), wave)
+        made = TreeSettings(round(iterations), round(c, DIGITS), round(weight, DIGITS))
         return self.clamp(Configuration(reranker, made))
 
     def defaults(self, reranker: str) -> Configuration:
@@ -107,7 +111,10 @@ class SearchSpace:
 
     def to_json(self) -> dict[str, Any]:
         """As it is written beside an agent."""
-        return {name: list(value) for name, value in asdict(self).items()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+        }
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "SearchSpace":
@@ -118,6 +125,8 @@ class SearchSpace:
             iterations=(int(low), int(high)),
             c=_pair(values["c"]),
             cost_weight=_pair(values["cost_weight"]),
+            wave=int(values["wave"]),
+            pick=str(values["pick"]),
         )
 
 
