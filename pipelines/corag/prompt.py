@@ -63,7 +63,7 @@ class Prompter:
         self.tokenizer = tokenizer
         self.max_model_len, self.max_new_tokens = max_model_len, max_new_tokens
 
-    def ids(self, messages: Sequence[dict[str, str]], name: str) -> tuple[int, ...]:
+    def ids(self, messages: Sequence[dict[str, str]], name: str = "a question") -> tuple[int, ...]:
         """Prompt token ids, generation prompt included.
 
         Raises `PromptError`, led by `name`, when they do not fit beside the new tokens:
