@@ -40,8 +40,6 @@ from pipelines.corag.tree_search import tree_search
 from pipelines.corag.types import Order, Search, TreeSettings
 from pipelines.data.chunks import Chunk
 
-SIZES = (10, 20, 50, 100, 200, 500)
-
 
 @dataclass(frozen=True)
 class Case:
@@ -78,9 +76,9 @@ Make = Callable[[bool], Reranker]
 """Loads the reranker; False: it keeps no outputs between calls."""
 
 
-def main() -> None:
+def main(given: Sequence[str] | None = None) -> None:
     """Prepare, measure, print."""
-    args = _arguments()
+    args = _arguments(given)
     cases = make_cases(args)
     make = reranker_maker(args.reranker, args.model, cases)
     settings = TreeSettings(args.iterations, args.c, args.cost_weight, args.wave, args.pick)
@@ -291,8 +289,8 @@ def growth(cases: Sequence[Case], args: argparse.Namespace) -> dict[str, Any]:
     """Seconds of a search over iterations and over candidates, and how they grow."""
     everything = {chunk.id: chunk for case in cases for chunk in case.chunks}
     pool = Case(cases[0].question, tuple(everything.values()))
-    if len(pool.chunks) < max(SIZES):
-        copies = max(SIZES) // len(pool.chunks) + 1
+    if len(pool.chunks) < max(args.sizes):
+        copies = max(args.sizes) // len(pool.chunks) + 1
         pool = Case(
             pool.question,
             tuple(
@@ -305,7 +303,7 @@ def growth(cases: Sequence[Case], args: argparse.Namespace) -> dict[str, Any]:
     found = {}
     for name in ("iterations", "candidates"):
         medians = []
-        for size in SIZES:
+        for size in args.sizes:
             times = []
             for _ in range(args.rounds):
                 iterations = size if name == "iterations" else args.growth_iterations
@@ -315,10 +313,10 @@ def growth(cases: Sequence[Case], args: argparse.Namespace) -> dict[str, Any]:
                 reranker = LexicalReranker(statistics=statistics_)
                 times.append(timed([(few, search)], reranker, concurrency=1)[0])
             medians.append(statistics.median(times))
-        fit, slope = linear_fit(SIZES, medians)
-        points = ", ".join(f"{s}: {m:.3f}" for s, m in zip(SIZES, medians, strict=True))
+        fit, slope = linear_fit(args.sizes, medians)
+        points = ", ".join(f"{s}: {m:.3f}" for s, m in zip(args.sizes, medians, strict=True))
         print(f"{name}: seconds {points}\n  line R^2 {fit:.4f}, log-log slope {slope:.2f}")
-        found[name] = {"sizes": SIZES, "seconds": medians, "r2": fit, "slope": slope}
+        found[name] = {"sizes": args.sizes, "seconds": medians, "r2": fit, "slope": slope}
     return found
 
 
@@ -428,7 +426,7 @@ def make_cases(args: argparse.Namespace) -> list[Case]:
     return cases
 
 
-def _arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -451,6 +449,7 @@ def _arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--upper-candidates", type=int, nargs="+", default=[8])
     parser.add_argument("--upper-cases", type=int, default=3)
     parser.add_argument("--growth-iterations", type=int, default=20)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 50, 100, 200, 500])
     parser.add_argument("--json", type=Path)
     return parser.parse_args(given)
 

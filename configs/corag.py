@@ -226,10 +226,22 @@ class LabelsConfig:
     """What is tried per question, so that the agent can learn what suits it."""
 
     rerankers: tuple[str, ...] = ("minilm", "bm25", "likelihood", "cross-encoder")
-    settings_per_reranker: int = 4
-    """Settings of the tree drawn for each reranker and question."""
+    settings_per_reranker: int = 8
+    """Settings of the tree that are tried with each reranker: the paper's, and others drawn over
+    the ranges below."""
     max_questions: int = 0
-    """Label at most this many questions (0 = all), drawn by `run.seed`."""
+    """Label at most this many questions of the training part (0 = all), drawn by `run.seed`."""
+    first_rung: int = 16
+    """Questions after which hopeless configurations are dropped for the first time."""
+    reduction: float = 2.0
+    """After each rung 1/reduction of a reranker's configurations go on; 1 drops none."""
+    keep: int = 2
+    """Configurations of each reranker that go on at least."""
+    desks: int = 1
+    """Processes that label, each with its own rerankers and language model."""
+    desk_cpus: float = 1.0
+    """CPU cores that a desk reserves besides the workers that it starts."""
+    desk_gpus: float = 0.0
     iterations: tuple[int, int] = (5, 50)
     """Least and most iterations."""
     c: tuple[float, float] = (0.0, 4.0)
@@ -240,6 +252,12 @@ class LabelsConfig:
         out = [
             *at_least("labels", "settings_per_reranker", self.settings_per_reranker, 1),
             *at_least("labels", "max_questions", self.max_questions, 0),
+            *at_least("labels", "first_rung", self.first_rung, 1),
+            *at_least("labels", "reduction", self.reduction, 1),
+            *at_least("labels", "keep", self.keep, 1),
+            *at_least("labels", "desks", self.desks, 1),
+            *at_least("labels", "desk_cpus", self.desk_cpus, 0),
+            *at_least("labels", "desk_gpus", self.desk_gpus, 0),
             *at_least("labels", "iterations", min(self.iterations), 1),
             *at_least("labels", "c", min(self.c), 0),
             *at_least("labels", "cost_weight", min(self.cost_weight), 0),

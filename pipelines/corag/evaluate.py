@@ -25,7 +25,7 @@ from pipelines.corag.pace import Pace
 from pipelines.corag.report import Summary, summarise, write_report
 from pipelines.corag.results import Key, Results, Row
 from pipelines.corag.rouge import rouge
-from pipelines.corag.setup import CoragParts, open_parts
+from pipelines.corag.setup import CoragParts, open_parts, raptor_for
 from pipelines.data.chunks import Candidates, Question
 from pipelines.files import write_whole
 from pipelines.progress import Bar, Reporter
@@ -42,9 +42,11 @@ class Evaluation:
     summaries: list[Summary]
 
 
-def evaluate(config: CoragConfig, reporter: Reporter) -> Evaluation:
-    """Runs what is missing of the configured comparison and writes report and plots. Raises
-    `ConfigError`, `CorpusError` for a set without test questions, and what the parts raise."""
+def evaluate(config: CoragConfig, reporter: Reporter, *, shared: Path | None = None) -> Evaluation:
+    """Runs what is missing of the configured comparison and writes report and plots. `shared` is a
+    folder for what several evaluations may use: index, scores, answers (default: the run folder).
+    Raises `ConfigError`, `CorpusError` for a set without test questions, and what the parts raise.
+    """
     from pipelines.corag.indexing import index_of
     from pipelines.data.qa_sets import load_qa_set
 
@@ -57,13 +59,14 @@ def evaluate(config: CoragConfig, reporter: Reporter) -> Evaluation:
     write_whole(folder / "config.yaml", to_yaml(config))
     qa = load_qa_set(config.data.questions)
     questions = drawn(qa.of_split("test"), config.data.max_questions, config.run.seed)
-    index = index_of(config, folder, reporter)
-    with open_parts(config, index, cache=folder, reporter=reporter) as parts:
+    index = index_of(config, shared or folder, reporter)
+    with open_parts(config, index, cache=shared or folder, reporter=reporter) as parts:
         setup = fingerprint(parts)
         with Results(folder / RESULTS, setup) as results:
             if results.passed_over:
                 reporter.say(f"{results.passed_over} rows of another setup are passed over")
-            context = parts.context(**_raptor(parts, folder, reporter))
+            raptor = raptor_for(parts, config.run.methods, reporter)
+            context = parts.context(**raptor)
             _Run(parts, context, results).run(questions, reporter)
             wanted = {question.id for question in questions}
             rows = [
@@ -275,14 +278,6 @@ class _Run:
             settings=describe(choice.plan.settings),
             seconds=dict(seconds),
         )
-
-
-def _raptor(parts: CoragParts, folder: Path, reporter: Reporter) -> dict[str, Any]:
-    if "raptor" not in parts.config.run.methods:
-        return {}
-    from pipelines.corag.summaries import raptor_pools
-
-    return {"raptor": raptor_pools(parts, folder, reporter)}
 
 
 def _about(parts: CoragParts, name: str, questions: int, setup: str) -> dict[str, Any]:

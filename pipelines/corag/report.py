@@ -141,6 +141,18 @@ def _known_mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
+def read_report(path: Path) -> list[Summary]:
+    """The table of a `report.json`."""
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    out = []
+    for row in rows:
+        row.pop("shares")
+        row["measures"] = {name: Mean(**mean) for name, mean in row["measures"].items()}
+        row["against"] = {name: Difference(**each) for name, each in row["against"].items()}
+        out.append(Summary(**row))
+    return out
+
+
 TITLES = (
     "budget", "method", "ROUGE-1", "ROUGE-2", "ROUGE-L", "95%", "ROUGE-L - naive", "p", "reward",
     "tokens", "sequences", "seconds", *STAGES,

@@ -4,7 +4,15 @@ import pytest
 
 from pipelines.corag.methods import METHODS
 from pipelines.corag.plots import draw_comparison, draw_sweep
-from pipelines.corag.report import HONEST, Mean, as_markdown, as_rich, summarise, write_report
+from pipelines.corag.report import (
+    HONEST,
+    Mean,
+    as_markdown,
+    as_rich,
+    read_report,
+    summarise,
+    write_report,
+)
 from tests.pipelines.corag.test_results import row
 
 
@@ -83,6 +91,7 @@ def test_tables_and_files(tmp_path):
     assert read["about"] == {"questions": "tiny"}
     assert read["rows"][0]["measures"]["rouge_l"]["value"] == pytest.approx(0.3)
     assert read["rows"][0]["shares"]["search"] == pytest.approx(0.6)
+    assert read_report(data) == summaries
 
 
 def test_plots_are_drawn(tmp_path):
