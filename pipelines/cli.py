@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from pipelines.corag.command import corag_app
 from pipelines.index_cli import index_app
 from pipelines.ir_cli import evaluate_ir
 from pipelines.plain_errors import errors, plain_errors
@@ -28,6 +29,7 @@ evaluate_app = typer.Typer(no_args_is_help=True, help="Evaluate a trained method
 app.add_typer(data_app, name="data")
 app.add_typer(index_app, name="index")
 app.add_typer(search_app, name="search")
+app.add_typer(corag_app, name="corag")
 app.add_typer(train_app, name="train")
 app.add_typer(evaluate_app, name="evaluate")
 app.command()(emulate)
