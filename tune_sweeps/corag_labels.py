@@ -237,6 +237,7 @@ class _Rung:
         restore = restore and tune.Tuner.can_restore(str(home))
         restore = restore and any(home.glob("experiment_state-*.json"))
         if restore:
+            log.info("%s: going on from %s", self.name, home)
             tuner = tune.Tuner.restore(
                 str(home), trainable, resume_unfinished=True, restart_errored=True
             )
