@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.corag.jobs import SearchError
 from pipelines.corag.labels import LabelError
 from pipelines.corag.rouge import rouge
 from pipelines.corag.types import Configuration, TreeSettings
@@ -48,5 +47,5 @@ def test_what_cannot_be_labelled_is_no_label_of_zero(labeller) -> None:
         list(labeller.label([Question("q0", first.text)], CONFIGURATION))
     with pytest.raises(LabelError, match="same id"):
         list(labeller.label([first, first], CONFIGURATION))
-    with pytest.raises(SearchError, match="no reranker 'gte' here"):
+    with pytest.raises(RuntimeError, match="no reranker 'gte' here"):
         list(labeller.label([first], Configuration("gte", TreeSettings())))
