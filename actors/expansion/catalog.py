@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from actors.expansion.types import Reranker, RerankerError
@@ -72,6 +73,11 @@ def make_reranker(spec: RerankerSpec | str, **options: Any) -> Reranker:
         if not wanted["model"]:
             raise RerankerError(
                 f"reranker {spec.name} needs its model folder as option `model`; {spec.source}"
+            )
+        folder = Path(wanted["model"])
+        if spec.source and folder.is_absolute() and not folder.is_dir():
+            raise RerankerError(
+                f"reranker {spec.name}: there is no model folder {folder}; {spec.source}"
             )
     return maker(**wanted)
 

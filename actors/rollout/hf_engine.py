@@ -9,11 +9,21 @@ from typing import Any
 
 import torch
 
-from actors.rollout.types import Completion, GenerationRequest, Sampling
+from actors.rollout.prefixes import Family, families, split
+from actors.rollout.types import (
+    Completion,
+    GenerationRequest,
+    Sampling,
+    check_logprob_requests,
+)
 
 
 class TransformersEngine:
-    """Generation by a transformers causal LM, in batches of `batch_size`, left padded."""
+    """Generation by a transformers causal LM, in batches of `batch_size`, left padded.
+
+    `logprob_tokens` are the tokens of a batch of `batch_logprobs`, padding and shared prefix
+    included.
+    """
 
     def __init__(
         self,
@@ -22,6 +32,7 @@ class TransformersEngine:
         dtype: str,
         max_model_len: int,
         batch_size: int = 16,
+        logprob_tokens: int = 8192,
         threads: int | None = None,
         device: str | None = None,
     ) -> None:
@@ -37,6 +48,7 @@ class TransformersEngine:
         self.model.eval()
         self.max_model_len = max_model_len
         self.batch_size = batch_size
+        self.logprob_tokens = logprob_tokens
         self.policy_version = 0
         self._stop_ids = frozenset(_eos_ids(self.model, self.tokenizer))
 
@@ -133,6 +145,62 @@ class TransformersEngine:
         logits = self.model(input_ids=ids, logits_to_keep=keep).logits[0, :-1]  # (T, V)
         logprobs = _log_softmax(logits, 1.0)
         return tuple(float(logprobs[i, token]) for i, token in enumerate(completion_ids))
+
+    def batch_logprobs(
+        self, requests: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[tuple[float, ...]]:
+        """Log-probabilities of many completions; see `Engine.batch_logprobs`.
+
+        What prompts begin with alike is computed once, and logits only where completions are.
+        """
+        check_logprob_requests(requests, self.max_model_len)
+        lengths = [len(prompt) + len(completion) for prompt, completion in requests]
+        found: dict[int, tuple[float, ...]] = {}
+        for family in families([prompt for prompt, _ in requests]):
+            for batch in split(family, lengths, self.logprob_tokens):
+                parts = [requests[row] for row in batch.rows]
+                found.update(zip(batch.rows, self._logprob_batch(batch, parts), strict=True))
+        return [found[row] for row in range(len(requests))]
+
+    @torch.inference_mode()
+    def _logprob_batch(
+        self, batch: Family, requests: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[tuple[float, ...]]:
+        shared = batch.shared if len(requests) > 1 else 0
+        rows = [[*prompt[shared:], *completion] for prompt, completion in requests]
+        longest = max(map(len, rows))
+        pads = torch.tensor([longest - len(row) for row in rows])
+        ids = torch.tensor([[0] * (longest - len(row)) + row for row in rows])  # (B, T)
+        own = (torch.arange(longest) >= pads[:, None]).long()
+        mask = torch.cat([torch.ones(len(rows), shared, dtype=torch.long), own], dim=1)
+        positions = shared + (own.cumsum(-1) - 1).clamp(min=0)
+        cache = self._prefix_cache(requests[0][0][:shared], len(rows)) if shared else None
+        keep = max(len(completion) for _, completion in requests) + 1
+        logits = self.model(
+            input_ids=ids.to(self.device),
+            attention_mask=mask.to(self.device),
+            position_ids=positions.to(self.device),
+            past_key_values=cache,
+            use_cache=cache is not None,
+            logits_to_keep=keep,
+        ).logits[:, :-1]  # (B, keep - 1, V)
+        targets = ids[:, longest - keep + 1 :].to(self.device)
+        chosen = logits.gather(-1, targets[..., None])[..., 0].float()
+        values = (chosen - torch.logsumexp(logits.float(), dim=-1)).cpu().tolist()
+        return [
+            tuple(row[len(row) - len(completion) :])
+            for row, (_, completion) in zip(values, requests, strict=True)
+        ]
+
+    def _prefix_cache(self, ids: Sequence[int], rows: int) -> Any:
+        output = self.model(
+            input_ids=torch.tensor([list(ids)], device=self.device),
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        cache = output.past_key_values
+        cache.batch_repeat_interleave(rows)
+        return cache
 
 
 def _log_softmax(logits: torch.Tensor, temperature: float) -> torch.Tensor:

@@ -64,3 +64,26 @@ class Engine(Protocol):
     ) -> tuple[float, ...]:
         """Log-probability of each completion token at temperature 1, given what precedes it."""
         ...
+
+    def batch_logprobs(
+        self, requests: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[tuple[float, ...]]:
+        """`token_logprobs` of many (prompt ids, completion ids), in their order.
+
+        Raises ValueError for a prompt without tokens, or one that is too long with its completion.
+        """
+        ...
+
+
+def check_logprob_requests(
+    requests: Sequence[tuple[Sequence[int], Sequence[int]]], most: int
+) -> None:
+    """Raises ValueError for an empty prompt or completion, or over `most` tokens of both."""
+    for row, (prompt, completion) in enumerate(requests):
+        if not prompt or not completion:
+            raise ValueError(f"request {row} has an empty prompt or completion: nothing to score")
+        if len(prompt) + len(completion) > most:
+            raise ValueError(
+                f"request {row} has {len(prompt)} prompt and {len(completion)} completion tokens; "
+                f"together they may be {most}"
+            )

@@ -10,7 +10,12 @@ from typing import Any
 
 import torch
 
-from actors.rollout.types import Completion, GenerationRequest, Sampling
+from actors.rollout.types import (
+    Completion,
+    GenerationRequest,
+    Sampling,
+    check_logprob_requests,
+)
 
 FIRST_SAFE_TEMPERATURE = 1e-2  # vLLM clamps lower ones: sampling would not be the one asked for
 
@@ -54,6 +59,7 @@ class VllmEngine:
             generation_config="vllm",  # the model's own top-k and top-p would bias the policy ratio
             **_cpu_scheduling(max_model_len) if self.on_cpu else {},
         )
+        self.max_model_len = max_model_len
         self.policy_version = 0
         self._calls = 0
 
@@ -105,6 +111,25 @@ class VllmEngine:
         output = self._llm.generate([{"prompt_token_ids": ids}], parameters, use_tqdm=False)[0]
         table = output.prompt_logprobs[len(prompt_ids) :]
         return tuple(table[i][token].logprob for i, token in enumerate(completion_ids))
+
+    def batch_logprobs(
+        self, requests: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[tuple[float, ...]]:
+        """Log-probabilities of many completions, in one call; see `Engine.batch_logprobs`.
+
+        vLLM reads no cached prefix for such requests and computes the logits of whole prompts.
+        """
+        check_logprob_requests(requests, self.max_model_len - 1)
+        prompts = [{"prompt_token_ids": [*prompt, *rest]} for prompt, rest in requests]
+        parameters = self._vllm.SamplingParams(max_tokens=1, temperature=1.0, prompt_logprobs=0)
+        outputs = self._llm.generate(prompts, parameters, use_tqdm=False) if prompts else []
+        return [
+            tuple(
+                output.prompt_logprobs[len(prompt) + i][token].logprob
+                for i, token in enumerate(completion)
+            )
+            for output, (prompt, completion) in zip(outputs, requests, strict=True)
+        ]
 
     def _parameters(self, sampling: Sampling, seed: int) -> Any:
         if 0 < sampling.temperature < FIRST_SAFE_TEMPERATURE:

@@ -67,7 +67,7 @@ class RolloutWorker:
         return answer
 
     def busy_s(self) -> float:
-        """Seconds spent in the engine's `generate` and `update_weights` so far."""
+        """Seconds spent so far in `generate`, `batch_logprobs` and `update_weights`."""
         return self._busy_s
 
     def update_weights(self, weights: dict[str, torch.Tensor], version: int) -> int:
@@ -83,3 +83,18 @@ class RolloutWorker:
     ) -> tuple[float, ...]:
         """See `Engine.token_logprobs`."""
         return self._engine.token_logprobs(prompt_ids, completion_ids)
+
+    def batch_logprobs(
+        self, requests: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[tuple[float, ...]]:
+        """See `Engine.batch_logprobs`. Fails as `generate` does."""
+        started = time.perf_counter()
+        try:
+            return self._engine.batch_logprobs(requests)
+        except ValueError:
+            raise
+        except Exception:
+            log.exception("the rollout engine failed; its process ends")
+            os._exit(1)
+        finally:
+            self._busy_s += time.perf_counter() - started

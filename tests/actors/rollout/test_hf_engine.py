@@ -94,3 +94,33 @@ def test_update_weights_is_all_or_nothing(tiny_model: Path) -> None:
 def test_too_long_a_prompt_names_itself(engine: TransformersEngine) -> None:
     with pytest.raises(ValueError, match="'long' has 60 tokens"):
         list(engine.generate([GenerationRequest("long", (1,) * 60, 0)], Sampling(12)))
+
+
+def test_batched_logprobs_equal_those_one_by_one(engine: TransformersEngine) -> None:
+    """Prefixes of 40 shared tokens, strangers, unequal lengths, an equal prompt, in many batches
+    and in one."""
+    shared = tuple(range(5, 45))
+    prompts = [(*shared, *range(50, 50 + n)) for n in (1, 7, 3)] + [shared, shared, *PROMPTS]
+    requests = [(prompt, tuple(range(60, 61 + i % 4))) for i, prompt in enumerate(prompts)]
+    expected = [engine.token_logprobs(*request) for request in requests]
+    for budget in (1, 100, 10_000):
+        engine.logprob_tokens = budget
+        found = engine.batch_logprobs(requests)
+        for ours, theirs in zip(found, expected, strict=True):
+            torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
+    assert engine.batch_logprobs([]) == []
+
+
+@pytest.mark.parametrize(
+    ("request_ids", "fault"),
+    [
+        (((), (1,)), "empty prompt"),
+        (((1,), ()), "empty prompt or completion"),
+        ((tuple(range(60)), tuple(range(5))), "60 prompt and 5 completion tokens"),
+    ],
+)
+def test_logprob_requests_that_cannot_be_answered(
+    engine: TransformersEngine, request_ids: tuple[tuple[int, ...], tuple[int, ...]], fault: str
+) -> None:
+    with pytest.raises(ValueError, match=fault):
+        engine.batch_logprobs([((1, 2), (3,)), request_ids])
