@@ -41,7 +41,7 @@ def chunk_documents(
     most `overlap` tokens (of a sentence that is longer, its last words), fewer where a whole part
     would not fit behind them. Chunk n of a document DOC is `DOC#n`, from 0; a document without text
     has none. Raises ValueError for sizes that make no sense, `CorpusError` for a document id that
-    comes twice.
+    comes twice and for a character that alone has more than `size` tokens.
     """
     if size < MIN_SIZE:
         raise ValueError(f"chunk size is {size} tokens, must be at least {MIN_SIZE}")
@@ -188,16 +188,15 @@ class _Packer:
         )
 
     def _flush(self) -> None:
-        text = self._text(self._held)
-        self._made.append(
-            Chunk(
-                f"{self._document.id}#{len(self._made)}",
-                text,
-                self._counter.count(text),
-                self._document.id,
-                self._document.title,
+        document, text = self._document, self._text(self._held)
+        tokens = self._counter.count(text)
+        if tokens > self._size:
+            raise CorpusError(
+                f"document {document.id}: {text[:40]!r} is {tokens} tokens and cannot be cut "
+                f"further: take a chunk size above {self._size}"
             )
-        )
+        id = f"{document.id}#{len(self._made)}"
+        self._made.append(Chunk(id, text, tokens, document.id, document.title))
         self._held = self._tail() if self._overlap else []
         self._repeated = len(self._held)
 
