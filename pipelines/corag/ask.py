@@ -9,7 +9,7 @@ from configs.corag import CoragConfig
 from pipelines.corag.answer import Answer, AnswerAsk
 from pipelines.corag.choosing import Chosen, choose
 from pipelines.corag.draw import tree_image, tree_text
-from pipelines.corag.methods import METHODS, MethodError, make_plan
+from pipelines.corag.methods import METHODS, MethodError, find_method, make_plan, need_agent
 from pipelines.corag.setup import CoragParts, open_parts, raptor_for
 from pipelines.corag.tree import PolicyTree
 from pipelines.progress import Reporter
@@ -66,10 +66,9 @@ class Asked:
 
 
 def check_explain(method: str, image: Path | None) -> None:
-    """Says what is wrong with method and file before anything is loaded. Raises `MethodError` and
-    `ExplainError`."""
-    if method not in METHODS:
-        raise MethodError(f"no method {method!r}; there is: {', '.join(METHODS)}")
+    """Says what is wrong before anything is loaded. Raises `ExplainError`."""
+    if method in METHODS and method not in WITH_TREE:
+        raise ExplainError(f"--explain: {method} has no tree; {' and '.join(WITH_TREE)} have")
     if image is not None and not image.expanduser().absolute().parent.is_dir():
         raise ExplainError(f"--explain {image}: there is no folder {image.parent}")
 
@@ -78,6 +77,9 @@ def ask(config: CoragConfig, question: str, method: str, reporter: Reporter) -> 
     """Answers with the chunks that the method chooses from the index `data.index`."""
     if not question.strip():
         raise MethodError("the question is empty")
+    find_method(method)
+    if method == "corag-agent":
+        need_agent(config.agent.path)
     started = time.perf_counter()
     with open_parts(config, Path(config.data.index), reporter=reporter) as parts:
         parts.scoring.fingerprint(config.reranker.name)

@@ -49,7 +49,7 @@ def choose(
     plans: Mapping[str, tuple[str, Plan]], scoring: Scoring, concurrency: int
 ) -> tuple[dict[str, Chosen], list[Spent]]:
     """Runs the plans (key -> question, plan), those of one reranker together. Raises
-    `SearchesFailed` when a search failed: no failure counts as a low reward."""
+    `SearchError` when a search failed: no failure counts as a low reward."""
     chosen: dict[str, Chosen] = {}
     spent = []
     rerankers: dict[str, list[str]] = defaultdict(list)

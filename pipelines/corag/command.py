@@ -59,21 +59,22 @@ def known() -> tuple[type[BaseException], ...]:
     from pipelines.corag.answer import AnswerError
     from pipelines.corag.answer_cache import AnswerCacheError
     from pipelines.corag.ask import ExplainError
-    from pipelines.corag.jobs import SearchesFailed
+    from pipelines.corag.jobs import SearchError
     from pipelines.corag.labels import LabelError
     from pipelines.corag.methods import MethodError
     from pipelines.corag.prompt import PromptError
     from pipelines.corag.results import ResultsError
     from pipelines.corag.score_cache import ScoreCacheError
     from pipelines.data.cache import FetchError
-    from pipelines.data.failures import CorpusError
+    from pipelines.data.chunk_index import ChunkIndexError
+    from pipelines.data.failures import BuildError, CorpusError
     from pipelines.data.tokens import TokenizerError
 
     return (
-        AgentError, AnswerCacheError, AnswerError, ConfigError, CorpusError, DenseError,
-        EmbedderError, ExplainError, FetchError, FleetError, LabelError, MethodError, OSError,
-        PreflightError, PromptError, RerankerError, ResultsError, ScoreCacheError, SearchesFailed,
-        TokenizerError,
+        AgentError, AnswerCacheError, AnswerError, BuildError, ChunkIndexError, ConfigError,
+        CorpusError, DenseError, EmbedderError, ExplainError, FetchError, FleetError, LabelError,
+        MethodError, OSError, PreflightError, PromptError, RerankerError, ResultsError,
+        ScoreCacheError, SearchError, TokenizerError,
     )  # fmt: skip
 
 
@@ -222,7 +223,8 @@ def answer(
         from pipelines.corag.ask import ask, check_explain
 
         chosen = method or ("corag-agent" if resolved.agent.path else "corag")
-        check_explain(chosen, None if explain in (None, AS_TEXT) else Path(str(explain)))
+        if explain is not None:
+            check_explain(chosen, None if explain == AS_TEXT else Path(explain))
         asked = ask(resolved, question, chosen, RichReporter(errors))
         if json:
             sys.stdout.write(json_module.dumps(asked.to_json(), ensure_ascii=False) + "\n")

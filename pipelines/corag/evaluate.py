@@ -20,13 +20,14 @@ from configs.corag import CoragConfig
 from configs.load import ConfigError, to_yaml
 from pipelines.corag.answer import Answer, AnswerAsk
 from pipelines.corag.choosing import Chosen, choose, rewards_by
-from pipelines.corag.methods import MethodContext, describe, make_plan
+from pipelines.corag.methods import MethodContext, describe, make_plan, need_agent
 from pipelines.corag.pace import Pace
 from pipelines.corag.report import Summary, summarise, write_report
 from pipelines.corag.results import Key, Results, Row
 from pipelines.corag.rouge import rouge
 from pipelines.corag.setup import CoragParts, open_parts, raptor_for
 from pipelines.data.chunks import Candidates, Question
+from pipelines.data.failures import CorpusError
 from pipelines.files import write_whole
 from pipelines.progress import Bar, Reporter
 
@@ -52,13 +53,16 @@ def evaluate(config: CoragConfig, reporter: Reporter, *, shared: Path | None = N
 
     if not config.data.questions:
         raise ConfigError(["data.questions: a value is needed: the set to evaluate on"])
-    if "corag-agent" in config.run.methods and not config.agent.path:
-        raise ConfigError(["agent.path: a value is needed by the method corag-agent"])
+    if "corag-agent" in config.run.methods:
+        need_agent(config.agent.path)
     folder = Path(config.run_dir).expanduser()
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / "config.yaml", to_yaml(config))
     qa = load_qa_set(config.data.questions)
-    questions = drawn(qa.of_split("test"), config.data.max_questions, config.run.seed)
+    measurable = [question for question in qa.of_split("test") if question.references]
+    if not measurable:
+        raise CorpusError(f"{qa.name}: no test question has a reference answer to compare with")
+    questions = drawn(measurable, config.data.max_questions, config.run.seed)
     index = index_of(config, shared or folder, reporter)
     with open_parts(config, index, cache=shared or folder, reporter=reporter) as parts:
         setup = fingerprint(parts)

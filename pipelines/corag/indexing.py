@@ -4,7 +4,6 @@ from pathlib import Path
 
 from configs.corag import CoragConfig
 from configs.load import ConfigError
-from pipelines.data.failures import CorpusError
 from pipelines.progress import Reporter
 
 
@@ -32,19 +31,30 @@ def is_there(path: Path) -> bool:
 
 def build_index(config: CoragConfig, source: Path, out: Path, reporter: Reporter) -> int:
     """Chunks, counts, embeds and indexes the documents of `source`; gives the number of chunks.
-    Raises `CorpusError` for files that are none and for documents without text."""
+    Raises `CorpusError` for files that are none and for documents without text, `BuildError` for a
+    folder that cannot be used."""
     from actors.search.dense.factory import IndexSpec
-    from pipelines.data.chunk_index import build_chunk_index
-    from pipelines.data.chunking import chunk_documents
+    from pipelines.data.chunk_index import EmbedderOptions, build_qa_index
     from pipelines.data.qa_sets import load_qa_set
     from pipelines.data.tokens import TokenCounter
 
     qa = load_qa_set(source)
-    counter = TokenCounter.of(config.model.path, report=reporter.say)
-    chunks = chunk_documents(
-        qa.documents, counter, size=config.data.chunk_tokens, overlap=config.data.overlap
-    )
-    if not chunks:
-        raise CorpusError(f"{source}: its documents have no text")
-    reporter.say(f"{len(qa.documents):,} documents are {len(chunks):,} chunks")
-    raise NotImplementedError((build_chunk_index, IndexSpec, out))
+    e = config.embedder
+    return build_qa_index(
+        qa,
+        out,
+        counter=TokenCounter.of(config.model.path, report=reporter.say),
+        size=config.data.chunk_tokens,
+        overlap=config.data.overlap,
+        embedder=EmbedderOptions(
+            model=e.model,
+            batch_size=e.batch_size,
+            device=e.device or None,
+            query_prefix=e.query_prefix,
+            passage_prefix=e.passage_prefix,
+        ),
+        spec=IndexSpec(e.index),
+        workers=e.workers,
+        address=config.cluster.address,
+        reporter=reporter,
+    ).chunks

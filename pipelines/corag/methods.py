@@ -93,11 +93,8 @@ def _corag(candidates: Candidates, budget: int, context: MethodContext) -> Plan:
 
 
 def _corag_agent(candidates: Candidates, budget: int, context: MethodContext) -> Plan:
-    if context.agent is None:
-        raise MethodError(
-            "corag-agent: there is no agent; train one (seekray corag train-agent) and name its "
-            "folder (agent.path=DIR or --agent DIR)"
-        )
+    need_agent(context.agent)
+    assert context.agent is not None
     (chosen,) = context.agent.configure(candidates.query_vector[None])
     # How many leaves are expanded at once, and what the pick compares, is not the agent's to say.
     fixed = context.configuration.settings
@@ -173,10 +170,23 @@ METHODS: dict[str, Method] = {
 def make_plan(name: str, candidates: Candidates, budget: int, context: MethodContext) -> Plan:
     """How the method goes about the candidates. Raises `MethodError` for a name that there is not
     or what the method lacks."""
-    method = METHODS.get(name)
-    if method is None:
+    return find_method(name).make(candidates, budget, context)
+
+
+def find_method(name: str) -> Method:
+    """The method of that name. Raises `MethodError` that lists the names."""
+    if name not in METHODS:
         raise MethodError(f"no method {name!r}; there is: {', '.join(METHODS)}")
-    return method.make(candidates, budget, context)
+    return METHODS[name]
+
+
+def need_agent(agent: object) -> None:
+    """Raises `MethodError` where there is none."""
+    if not agent:
+        raise MethodError(
+            "corag-agent: there is no agent; train one (seekray corag train-agent) and name its "
+            "folder (agent.path=DIR or --agent DIR)"
+        )
 
 
 def position(chunk: Chunk) -> Position:

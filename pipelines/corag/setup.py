@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from actors.rollout.types import Engine
     from pipelines.corag.agent import ConfigurationAgent
     from pipelines.data.chunk_index import ChunkIndex
-    from pipelines.data.tokens import TokenCounter
 
 log = logging.getLogger(__name__)
 
@@ -119,6 +118,7 @@ def open_parts(
     configured one; with an agent all of its own are added. Scores and answers are kept in the
     folder `cache` (None: scores in memory, answers in the user's cache)."""
     from pipelines.data.chunk_index import ChunkIndex
+    from pipelines.data.tokens import TokenCounter
 
     reporter = reporter or SilentReporter()
     with ExitStack() as stack:
@@ -126,7 +126,12 @@ def open_parts(
             from cluster.session import session
 
             stack.enter_context(session(config.cluster.address, namespace="corag"))
-        opened = ChunkIndex.open(index)
+        # Budgets are counted by the model that answers: an index of another one is refused.
+        opened = ChunkIndex.open(
+            index,
+            counter=TokenCounter.of(config.model.path, report=reporter.say),
+            device=config.embedder.device or None,
+        )
         agent = load_agent(config, opened)
         names = dict.fromkeys(
             [config.reranker.name, *rerankers, *(agent.space.rerankers if agent else ())]
@@ -327,11 +332,13 @@ class _LateEngine:
         )
 
 
-# --- the index -----------------------------------------------------------------------------------
+# --- summaries -----------------------------------------------------------------------------------
 
 
-def token_counter(config: CoragConfig, reporter: Reporter) -> "TokenCounter":
-    """The tokenizer of every budget: the generator's."""
-    from pipelines.data.tokens import TokenCounter
+def raptor_for(parts: CoragParts, methods: Sequence[str], reporter: Reporter) -> dict[str, Any]:
+    """What the method raptor needs, if it is among the methods."""
+    if "raptor" not in methods:
+        return {}
+    from pipelines.corag.summaries import raptor_pools
 
-    return TokenCounter.of(config.model.path, report=reporter.say)
+    return {"raptor": raptor_pools(parts, reporter)}
