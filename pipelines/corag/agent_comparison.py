@@ -12,7 +12,7 @@ from pipelines.corag.types import Configuration
 from pipelines.data.chunks import Question
 from pipelines.ir.significance import bootstrap_interval, randomisation_p
 
-AGENT, BEST_FIXED, DEFAULTS, ORACLE = "agent", "best fixed", "paper's defaults", "oracle"
+AGENT, BEST_FIXED, DEFAULTS, ORACLE = "agent", "best fixed", "defaults", "oracle"
 Choices = Mapping[str, Configuration]
 """A configuration for each query id."""
 
@@ -59,6 +59,18 @@ class Comparison:
 
     results: tuple[MethodResult, ...]
     differences: tuple[Difference, ...]
+
+    def flat(self, prefix: str) -> dict[str, float]:
+        """As metrics: `prefix/best_fixed/rouge_l`, `prefix/over_best_fixed/p`, ..."""
+        return {
+            f"{prefix}/{_word(row.method)}/{name}": getattr(row, name)
+            for row in self.results
+            for name in ("rouge_l", "reward", "exact")
+        } | {
+            f"{prefix}/over_{_word(row.other)}/{name}": getattr(row, name)
+            for row in self.differences
+            for name in ("rouge_l", "low", "high", "p")
+        }
 
 
 def best_fixed(labels: Iterable[Label], queries: Iterable[str]) -> Configuration:
@@ -191,6 +203,10 @@ def compare(choices: Mapping[str, Choices], measure: Measure) -> Comparison:
         mean = _mean(ours[query] - theirs[query] for query in ours)
         differences.append(Difference(name, mean, low, high, randomisation_p(ours, theirs)))
     return Comparison(results, tuple(differences))
+
+
+def _word(method: str) -> str:
+    return method.replace(" ", "_")
 
 
 def _rows(grouped: Mapping[str, list[Label]], query: str) -> list[Label]:

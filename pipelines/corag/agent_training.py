@@ -15,8 +15,9 @@ import numpy as np
 
 from cluster.tracking import JsonlTracker, Trackers, WandbTracker
 from pipelines.corag.agent import AgentError, ConfigurationAgent, EncoderFacts, QueryEncoder
+from pipelines.corag.agent_comparison import compare, methods, nearest_label
 from pipelines.corag.agent_data import Split, Target, split_queries, targets
-from pipelines.corag.labels import Label
+from pipelines.corag.labels import Label, LabelError
 from pipelines.corag.space import SearchSpace
 from pipelines.progress import Reporter, SilentReporter
 
@@ -110,7 +111,7 @@ def train_agent(
     settings, reporter = settings or AgentSettings(), reporter or SilentReporter()
     if settings.problems():
         raise AgentError("agent training: " + "; ".join(settings.problems()))
-    split = split_queries({label.query: label.text for label in labels}, settings.seed)
+    split = split_queries(_text(labels), settings.seed)
     parts = {
         name: targets(labels, space, queries, split.train)
         for name, queries in (("train", split.train), ("validation", split.validation))
@@ -157,12 +158,35 @@ def train_agent(
     network.load_state_dict(best_weights)
     metrics = {**counts, "epoch": best_epoch, "settings": asdict(settings), **best}
     agent = ConfigurationAgent(network.eval(), space, EncoderFacts.of(encoder), metrics)
+    metrics |= _tested(agent, labels, split, encoder, reporter)
     agent.save(folder)
 
     from pipelines.corag.agent_plot import draw_losses
 
     draw_losses(folder / METRICS, folder / PLOT, best_epoch)
     return AgentTraining(agent, folder, split, metrics)
+
+
+def _tested(
+    agent: ConfigurationAgent,
+    labels: Sequence[Label],
+    split: Split,
+    encoder: QueryEncoder,
+    reporter: Reporter,
+) -> dict[str, float]:
+    """`test/...`: the agent and its baselines on all test queries, by the nearest labels."""
+    texts = _text(labels)
+    vectors, _ = encoder.embed_queries([texts[query] for query in split.test])
+    chosen = methods(agent, vectors, labels, split.train, split.test)
+    try:
+        return compare(chosen, nearest_label(labels, agent.space)).flat("test")
+    except LabelError as error:
+        reporter.say(f"not compared on the test queries: {error}")
+        return {}
+
+
+def _text(labels: Sequence[Label]) -> dict[str, str]:
+    return {label.query: label.text for label in labels}
 
 
 def _rows(found: Sequence[Target], encoder: QueryEncoder, space: SearchSpace) -> _Rows:

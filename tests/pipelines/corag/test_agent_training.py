@@ -41,6 +41,11 @@ def test_the_rule_is_learned_and_beats_the_best_fixed_on_unseen_queries(
     assert means[BEST_FIXED] < 0.75
     difference = next(row for row in compared.differences if row.other == BEST_FIXED)
     assert difference.low > 0
+    # the same is kept with the agent
+    assert trained.metrics["test/agent/rouge_l"] == pytest.approx(0.9)
+    assert trained.metrics["test/best_fixed/rouge_l"] == means[BEST_FIXED]
+    assert trained.metrics["test/over_best_fixed/low"] == difference.low
+    assert trained.metrics["test/agent/exact"] == 0  # no c or lambda is met exactly
 
 
 def test_the_same_labels_give_the_same_agent(trained: AgentTraining, tmp_path: Path) -> None:
@@ -95,6 +100,17 @@ def test_queries_that_no_reranker_matters_to_are_left_out(tmp_path: Path) -> Non
     assert mixed.metrics["queries/train_kept"] == kept < mixed.metrics["queries/train"]
     with pytest.raises(AgentError, match=r"0 of \d+ training queries differ by over 10%"):
         train_agent(flat, PlainEncoder(), SPACE, tmp_path)
+
+
+def test_labels_that_lack_a_reranker_are_trained_on_but_not_compared(tmp_path: Path) -> None:
+    split = train_agent(LABELS, PlainEncoder(), SPACE, tmp_path, AgentSettings(epochs=1)).split
+    partial = [
+        row
+        for row in LABELS
+        if row.query not in split.test or row.configuration.reranker == "minilm"
+    ]
+    metrics = train_agent(partial, PlainEncoder(), SPACE, tmp_path).metrics
+    assert not any(name.startswith("test/") for name in metrics)
 
 
 def test_a_new_training_replaces_the_record_of_the_old(tmp_path: Path) -> None:
