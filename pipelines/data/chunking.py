@@ -6,7 +6,6 @@ still between its characters. The text of a chunk is the document's own, its par
 break.
 """
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ SIZES = (256, 512, 1024)
 """The paper's chunk sizes, tokens."""
 MIN_SIZE = 8
 PART_BREAK = "\n"
+_CHARACTERS = 16  # of one word, that a token stands for at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,37 +117,43 @@ class _Packer:
 
     def _cut(self, piece: _Piece) -> None:
         """Fill chunks with a sentence that is longer than one; what is left begins the next."""
-        text = self._document.parts[piece.part]
-        waiting = deque(words(text, piece.start, piece.end))
-        while waiting:
-            spans = list(waiting)
-            room = self._most(piece.part, spans)
-            if room == 0:
-                if self._held:  # nothing but repeated text
-                    self._held, self._repeated = [], 0
-                    continue
-                start, end = waiting.popleft()
-                waiting.appendleft((start, end))
-                middle = self._characters(piece.part, start, end)
-                waiting[0] = (middle, end)
-                self._held = [self._piece(piece.part, start, middle)]
-                self._flush()
+        spans = words(self._document.parts[piece.part], piece.start, piece.end)
+        first = 0
+        while first < len(spans):
+            room = self._most(piece.part, spans, first)
+            if room:
+                last = first + room - 1
+                self._held.append(self._piece(piece.part, spans[first][0], spans[last][1]))
+                first += room
+            elif self._held:  # nothing but repeated text
+                self._held, self._repeated = [], 0
                 continue
-            taken = [waiting.popleft() for _ in range(room)]
-            self._held.append(self._piece(piece.part, taken[0][0], taken[-1][1]))
-            if waiting:
+            else:
+                start, end = spans[first]
+                middle = self._characters(piece.part, start, end)
+                self._held = [self._piece(piece.part, start, middle)]
+                spans[first] = (middle, end)
+            if first < len(spans):
                 self._flush()
 
     def _piece(self, part: int, start: int, end: int) -> _Piece:
         return _Piece(part, start, end, self._counter.count(self._document.parts[part][start:end]))
 
-    def _most(self, part: int, spans: Sequence[Span]) -> int:
-        """How many of these words, from the first, fit behind what is held."""
-        low, high = 0, len(spans)
+    def _most(self, part: int, spans: Sequence[Span], first: int) -> int:
+        """How many of these words, from `first` on, fit behind what is held."""
+
+        def fit(count: int) -> bool:
+            piece = _Piece(part, spans[first][0], spans[first + count - 1][1], 0)
+            return self._fits([*self._held, piece])
+
+        there = len(spans) - first
+        low, high = 0, 1
+        while high <= there and fit(high):
+            low, high = high, 2 * high
+        high = min(high - 1, there)
         while low < high:
             middle = (low + high + 1) // 2
-            piece = _Piece(part, spans[0][0], spans[middle - 1][1], 0)
-            if self._fits([*self._held, piece]):
+            if fit(middle):
                 low = middle
             else:
                 high = middle - 1
@@ -155,7 +161,7 @@ class _Packer:
 
     def _characters(self, part: int, start: int, end: int) -> int:
         """Where to cut a word that is longer than a chunk."""
-        low, high = start + 1, end - 1
+        low, high = start + 1, min(end - 1, start + _CHARACTERS * self._size)
         while low < high:
             middle = (low + high + 1) // 2
             if self._fits([_Piece(part, start, middle, 0)]):
