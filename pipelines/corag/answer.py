@@ -3,7 +3,8 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -148,6 +149,18 @@ class AnswerWriter:
         )
         self.fingerprint = model_fingerprint(model, variant)
         self.stats = WriterStats()
+
+    def sibling(self, *, max_new_tokens: int) -> "AnswerWriter":
+        """A writer of longer or shorter texts with this one's model, engine and cache."""
+        other = copy(self)
+        other.sampling = replace(self.sampling, max_new_tokens=max_new_tokens)
+        other.prompter = Prompter(
+            self.prompter.tokenizer,
+            max_model_len=self.prompter.max_model_len,
+            max_new_tokens=max_new_tokens,
+        )
+        other.stats = WriterStats()
+        return other
 
     def write(
         self, asks: Sequence[AnswerAsk], progress: Progress | None = None

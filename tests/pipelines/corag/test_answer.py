@@ -163,6 +163,7 @@ def test_fingerprints_follow_the_files(tiny_model, tmp_path):
     assert len(prints) == 4
 
 
+@pytest.mark.long
 def test_a_fleet_writes_the_same_and_survives_a_killed_worker(
     tiny_model, engine, ray_local, tmp_path
 ):
