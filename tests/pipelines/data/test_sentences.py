@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,7 +36,7 @@ def test_sentences_end_where_a_reader_ends_them(expected):
 def test_sentences_hold_all_but_white_space_in_order(text):
     spans = sentences(text)
     assert all(a < b for a, b in spans)
-    assert all(first[1] <= second[0] for first, second in zip(spans, spans[1:], strict=False))
+    assert all(first[1] <= second[0] for first, second in pairwise(spans))
     assert "".join("".join(text[a:b].split()) for a, b in spans) == "".join(text.split())
     assert all(text[a:b] == text[a:b].strip() for a, b in spans)
 
