@@ -308,6 +308,9 @@ class CoragRunConfig:
     """Of the candidates, how many `upper` sees: with 60 there are over 600 million orders."""
     mmr_weight: float = 0.5
     """Weight of relevance against novelty in `mmr`."""
+    raptor: str = "corpus"
+    """What `raptor` summarises: the whole `corpus` once (kept beside the results), or each
+    question's `candidates`."""
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
@@ -318,6 +321,7 @@ class CoragRunConfig:
             out.append(f"run.mmr_weight: {self.mmr_weight} is not between 0 and 1")
         return [
             *out,
+            *one_of("run", "raptor", self.raptor, ("corpus", "candidates")),
             *at_least("run", "longest", self.longest, 1),
             *at_least("run", "upper_candidates", self.upper_candidates, 1),
         ]

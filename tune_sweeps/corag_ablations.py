@@ -110,7 +110,7 @@ def _grid(sweep: Sweep, out: Path, cpus: float) -> None:
     results = tune.Tuner(
         trainable,
         param_space={"value": tune.grid_search(list(sweep.values))},
-        tune_config=tune.TuneConfig(metric="rouge_l", mode="max"),
+        tune_config=tune.TuneConfig(metric="rouge_l", mode="max", reuse_actors=True),
         run_config=tune.RunConfig(
             name=f"ablation-{sweep.name}", storage_path=str(out / "tune"), verbose=0
         ),

@@ -63,6 +63,7 @@ def known() -> tuple[type[BaseException], ...]:
     from pipelines.corag.labels import LabelError
     from pipelines.corag.methods import MethodError
     from pipelines.corag.prompt import PromptError
+    from pipelines.corag.raptor_store import RaptorStoreError
     from pipelines.corag.results import ResultsError
     from pipelines.corag.score_cache import ScoreCacheError
     from pipelines.data.cache import FetchError
@@ -73,8 +74,8 @@ def known() -> tuple[type[BaseException], ...]:
     return (
         AgentError, AnswerCacheError, AnswerError, BuildError, ChunkIndexError, ConfigError,
         CorpusError, DenseError, EmbedderError, ExplainError, FetchError, FleetError, LabelError,
-        MethodError, OSError, PreflightError, PromptError, RerankerError, ResultsError,
-        ScoreCacheError, SearchError, TokenizerError,
+        MethodError, OSError, PreflightError, PromptError, RaptorStoreError, RerankerError,
+        ResultsError, ScoreCacheError, SearchError, TokenizerError,
     )  # fmt: skip
 
 
@@ -338,6 +339,54 @@ def train_agent_command(
     for name, value in metrics.items():
         _say(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value}")
     _say(f"agent: {out}")
+
+
+@corag_app.command("train-reranker")
+def train_reranker(
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            "-d",
+            help="A folder with msmarco_dev_sample.jsonl, bioasq_golden.jsonl and "
+            "pubmedqa_chunks.jsonl.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The model's folder. Default: where it is looked for."),
+    ] = None,
+    base: Annotated[
+        str, typer.Option(help="The embedder to start from: minilm, a folder or a hub id.")
+    ] = "minilm",
+    seed: Annotated[int, typer.Option(help="Of first weights and order.")] = 0,
+    tokens: Annotated[int | None, typer.Option(min=1, help="Tokens to train on.")] = None,
+) -> None:
+    """Train the reranker `cross-encoder` from the weights of a small embedder.
+
+    Only training parts of the sets are used. The same command does nothing where the model is there
+    already; its settings and results are in model_card.json.
+
+    Examples:
+
+      seekray corag train-reranker --data passages/
+
+      seekray corag train-reranker --data passages/ --out runs/reranker --tokens 500000 --seed 1
+    """
+    from pipelines.progress import RichReporter
+
+    with plain_errors(known):
+        from pipelines.corag.train_reranker import CrossEncoderSettings, train_cross_encoder
+
+        settings = CrossEncoderSettings(
+            data=str(data),
+            out="" if out is None else str(out),
+            base=base,
+            seed=seed,
+            **({} if tokens is None else {"tokens": tokens}),
+        )
+        folder = train_cross_encoder(settings, RichReporter(console))
+    _say(f"reranker: {folder}")
 
 
 def _load(config: str, overrides: list[str]) -> "CoragConfig":

@@ -113,7 +113,7 @@ def fingerprint(parts: CoragParts) -> str:
     return hashlib.sha256(json.dumps(depends, sort_keys=True).encode()).hexdigest()[:16]
 
 
-_METHOD_SETTINGS = ("seed", "longest", "upper_candidates", "mmr_weight")
+_METHOD_SETTINGS = ("seed", "longest", "upper_candidates", "mmr_weight", "raptor")
 
 
 def _agent_hash(path: str) -> str:

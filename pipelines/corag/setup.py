@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from actors.rollout.types import Engine
     from pipelines.corag.agent import ConfigurationAgent
     from pipelines.data.chunk_index import ChunkIndex
+    from pipelines.data.tokens import TokenCounter
 
 log = logging.getLogger(__name__)
 
@@ -60,8 +61,11 @@ class CoragParts:
 
     config: CoragConfig
     index: "ChunkIndex"
+    counter: "TokenCounter"
     scoring: Scoring
     writer: AnswerWriter
+    cache: Path
+    """The folder of what is kept: answers, summaries."""
     agent: "ConfigurationAgent | None" = None
 
     @property
@@ -127,19 +131,17 @@ def open_parts(
 
             stack.enter_context(session(config.cluster.address, namespace="corag"))
         # Budgets are counted by the model that answers: an index of another one is refused.
-        opened = ChunkIndex.open(
-            index,
-            counter=TokenCounter.of(config.model.path, report=reporter.say),
-            device=config.embedder.device or None,
-        )
+        counter = TokenCounter.of(config.model.path, report=reporter.say)
+        opened = ChunkIndex.open(index, counter=counter, device=config.embedder.device or None)
         agent = load_agent(config, opened)
         names = dict.fromkeys(
             [config.reranker.name, *rerankers, *(agent.space.rerankers if agent else ())]
         )
         scores = stack.enter_context(ScoreCache(path=cache / "scores.sqlite" if cache else None))
         scoring = stack.enter_context(open_scoring(config, list(names), opened, scores, reporter))
-        writer = stack.enter_context(open_writer(config, cache or cache_folder() / "corag"))
-        yield CoragParts(config, opened, scoring, writer, agent)
+        kept = cache or cache_folder() / "corag"
+        writer = stack.enter_context(open_writer(config, kept))
+        yield CoragParts(config, opened, counter, scoring, writer, kept, agent)
 
 
 def load_agent(config: CoragConfig, index: "ChunkIndex") -> "ConfigurationAgent | None":

@@ -100,7 +100,7 @@ def test_explained_as_text_and_drawn(things: dict[str, Path], built: Path, tmp_p
         json.loads(drawn.stdout)
 
 
-@pytest.mark.parametrize("method", ["naive", "upper", "greedy", "mmr", "document-order"])
+@pytest.mark.parametrize("method", ["naive", "raptor", "upper", "greedy", "mmr", "document-order"])
 def test_every_method_answers(things: dict[str, Path], built: Path, method: str) -> None:
     shown = answer(things, built, "--method", method, "--json", "--budget", "40")
     assert shown.exit_code == 0, shown.output
@@ -162,13 +162,13 @@ def test_evaluation_is_complete_reported_and_not_done_twice(
     assert shown.exit_code == 0, shown.output
     lines = (folder / "results.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
-    # 2 test questions x 6 methods x 2 budgets
-    assert len({(r["question"], r["method"], r["budget"]) for r in rows}) == len(rows) == 24
+    # 2 test questions x 7 methods x 2 budgets
+    assert len({(r["question"], r["method"], r["budget"]) for r in rows}) == len(rows) == 28
     assert all(row["cost"] <= row["budget"] for row in rows)
     assert all(row["sequences"] >= row["scored"] for row in rows)
     assert {row["question"] for row in rows} == {"q-gout", "q-asthma"}
     report = json.loads((folder / "report.json").read_text())
-    assert len(report["rows"]) == 12
+    assert len(report["rows"]) == 14
     assert sum(row["over_budget"] for row in report["rows"]) == 0
     corag = next(row for row in report["rows"] if row["method"] == "corag")
     assert set(corag["against"]) == {"rouge_1", "rouge_2", "rouge_l", "reward"}
@@ -182,7 +182,7 @@ def test_evaluation_is_complete_reported_and_not_done_twice(
     assert again.exit_code == 0, again.output
     after = (folder / "results.jsonl").read_text().splitlines()
     assert after[:10] == kept
-    assert len(after) == 10 + 1 + 14
+    assert len(after) == 10 + 1 + 18
     timeless = ("seconds", "scored")
     known = {json.dumps({k: v for k, v in row.items() if k not in timeless}) for row in rows}
     for line in after[11:]:
@@ -194,7 +194,7 @@ def test_evaluation_is_complete_reported_and_not_done_twice(
     changed = json.loads((folder / "results.jsonl").read_text().splitlines()[-1])
     assert changed["setup"] != rows[0]["setup"]
     with Results(folder / "results.jsonl", rows[0]["setup"]) as results:
-        assert len(results.rows) == 24
+        assert len(results.rows) == 28
 
 
 @pytest.mark.long
@@ -218,4 +218,4 @@ def test_an_evaluation_that_is_interrupted_ends_at_once_and_goes_on(
     done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert results.read_text().startswith(before)
-    assert len(results.read_text().splitlines()) == 24
+    assert len(results.read_text().splitlines()) == 28
