@@ -185,7 +185,9 @@ def test_a_sweep_killed_half_way_ends_like_an_undisturbed_one(tmp_path: Path) ->
             if until is not None and until():
                 process.send_signal(signal.SIGKILL)
             time.sleep(0.02)
-        return process.wait(timeout=5)
+        if process.poll() is None:
+            process.kill()
+        return process.wait()
 
     def made(name: str) -> list[str]:
         path = tmp_path / f"{name}.log"
