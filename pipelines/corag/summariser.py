@@ -8,8 +8,8 @@ SUMMARY_TOKENS = 100
 """The most tokens of a summary; the paper's are 131 on average."""
 INSTRUCTION = "Summarise these texts in one short paragraph. Keep names, numbers and findings."
 SYSTEM = "You write exact summaries."
-MARGIN_TOKENS = 96
-"""For the instruction, the chat format and the line breaks between texts."""
+MARGIN_TOKENS = 64
+"""For the line breaks between texts."""
 
 
 def summary_messages(texts: Sequence[str]) -> list[dict[str, str]]:
@@ -31,7 +31,8 @@ class Summariser:
     def room(self) -> int:
         """The most tokens of texts that fit the model's window in one summary."""
         prompter = self.writer.prompter
-        return prompter.max_model_len - prompter.max_new_tokens - MARGIN_TOKENS
+        used = len(prompter.ids(summary_messages([]), "a summary")) + MARGIN_TOKENS
+        return prompter.max_model_len - prompter.max_new_tokens - used
 
     def __call__(self, groups: Sequence[Sequence[str]]) -> list[str]:
         """A summary of each group. Raises what `AnswerWriter.write` raises."""

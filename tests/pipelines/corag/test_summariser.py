@@ -29,4 +29,8 @@ def test_summaries_are_cached_apart_from_answers(tiny_model, tmp_path):
     assert (stats.generated, stats.cached, stats.repeated) == (2, 2, 2)
     assert stats.new_tokens <= 16
     assert writer.stats.asked == 0
-    assert summarise.room == 512 - 8 - 96
+    text = " ".join(["zinc"] * 400)
+    used = len(writer.prompter.tokenizer(text, add_special_tokens=False)["input_ids"])
+    assert 0 < summarise.room < 512 - 8
+    fits = " ".join(["zinc"] * (400 * summarise.room // used))
+    assert summarise([(fits,)])
