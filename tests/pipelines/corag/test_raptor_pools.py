@@ -1,8 +1,9 @@
-"""RAPTOR over a real small index, embedder and language model."""
+"""RAPTOR over a real small index and embedder."""
 
 import pytest
+from transformers import AutoTokenizer
 
-from actors.rollout.hf_engine import TransformersEngine
+from actors.rollout.types import Completion
 from pipelines.corag.answer import AnswerWriter
 from pipelines.corag.answer_cache import AnswerCache
 from pipelines.corag.raptor_pools import RaptorPools
@@ -35,7 +36,17 @@ def index(tiny_model, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def engine(tiny_model):
-    return TransformersEngine(str(tiny_model), dtype="float32", max_model_len=LENGTH)
+    """Summaries that say something, which a random model's do not: the prompt's own beginning."""
+    tokenizer = AutoTokenizer.from_pretrained(tiny_model)
+
+    def extract(requests, sampling):
+        for request in requests:
+            said = tokenizer.decode(request.prompt_ids).split("user: ")[1]
+            ids = tokenizer(said)["input_ids"][: sampling.max_new_tokens]
+            text = tokenizer.decode(ids)
+            yield request.key, Completion(tuple(ids), (0.0,) * len(ids), text, "length", 0)
+
+    return extract
 
 
 def _writer(model, engine, cache=None):
