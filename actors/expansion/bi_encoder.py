@@ -40,7 +40,7 @@ class BiEncoderReranker:
             loaded = SentenceTransformer(
                 model, revision=revision, trust_remote_code=trust_remote_code, device=device
             )
-        self.name = name
+        self.name, self.model = name, loaded
         self._prefix = query_prefix
         self._encoder = Encoder(
             name,

@@ -41,7 +41,7 @@ class CrossEncoderReranker:
             raise RerankerError(
                 f"reranker {name}: model {model} has {loaded.num_labels} outputs, a reranker has 1"
             )
-        self.name = name
+        self.name, self.model = name, loaded
         self._encoder = Encoder(
             name,
             loaded,

@@ -57,7 +57,7 @@ class LikelihoodReranker:
             config = AutoConfig.from_pretrained(model)
             self._tokenizer = AutoTokenizer.from_pretrained(model)
             _check_window(name, window, config)
-            self._engine = make_engine(engine, model, **options | (engine_options or {}))
+            self.engine = make_engine(engine, model, **options | (engine_options or {}))
         self._chunks = ChunkTokens(self._tokenizer)
         self._before = (*_specials(self._tokenizer), *self._ids(BEFORE))
         self._after = self._ids(AFTER)
@@ -117,7 +117,7 @@ class LikelihoodReranker:
             if key in self._known:
                 self._known.move_to_end(key)
         if new:
-            found = self._engine.batch_logprobs(list(new.values()))
+            found = self.engine.batch_logprobs(list(new.values()))
             self.computed += len(new)
             for key, values in zip(new, found, strict=True):
                 self._known[key] = math.fsum(values) / len(values)

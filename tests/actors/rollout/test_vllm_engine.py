@@ -52,3 +52,10 @@ def test_new_weights_are_in_force_from_the_first_token(report: dict[str, Any]) -
 
 def test_an_abandoned_generation_leaves_nothing_behind(report: dict[str, Any]) -> None:
     assert report["keys_after_abandon"] == ["r0", "r1"]
+
+
+def test_batched_logprobs_equal_transformers(report: dict[str, Any]) -> None:
+    """Prompts that are in the prefix cache: vLLM must not leave their logits out."""
+    assert report["gap_batched"] < 1e-4
+    assert report["gap_batched_alone"] < 1e-4
+    assert report["empty_batch"] == []

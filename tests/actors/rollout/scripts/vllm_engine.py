@@ -54,6 +54,15 @@ def main(model: str) -> None:
     )
     report["gap_raw"] = max(gap(written[f"r{i}"].logprobs, drawn_from(i, 1.0)) for i in range(40))
 
+    scored = [(r.prompt_ids, written[r.key].token_ids[: 1 + i % 5]) for i, r in enumerate(requests)]
+    ours, theirs = engine.batch_logprobs(scored), other.batch_logprobs(scored)
+    report["gap_batched"] = max(map(gap, ours, theirs))
+    report["gap_batched_alone"] = max(
+        gap(row, engine.token_logprobs(*asked))
+        for row, asked in zip(ours[:8], scored[:8], strict=True)
+    )
+    report["empty_batch"] = engine.batch_logprobs([])
+
     torch.manual_seed(1)
     changed = {
         name: (p + 0.3 * torch.randn_like(p)).detach().cpu()
