@@ -73,6 +73,7 @@ def run_ablations(
     value -> summary. `cpus` are those of a trial (default: all that Ray has). Raises
     `AblationError`."""
     from cluster.session import session
+    from pipelines.corag.indexing import index_of
 
     out = out.expanduser().absolute()
     out.mkdir(parents=True, exist_ok=True)
@@ -81,6 +82,8 @@ def run_ablations(
     with session(config.cluster.address, namespace="corag-ablations") as ray:
         for sweep in sweeps:
             reporter.say(f"{sweep.name}: {', '.join(sweep.values)}")
+            for value in sweep.values:  # before the trials, which would each make it
+                index_of(point_config(out, sweep, value), out, reporter)
             _grid(sweep, out, ray.cpus if cpus is None else cpus)
             found[sweep.name] = {value: _point(out, sweep, value) for value in sweep.values}
             _draw(sweep, found[sweep.name], out)
@@ -129,21 +132,23 @@ def evaluate_point(given: Mapping[str, str], *, sweep: Sweep, out: str) -> None:
     from pipelines.corag.evaluate import evaluate
     from pipelines.progress import SilentReporter
 
-    folder = Path(out)
-    value = given["value"]
-    config = load_corag(
-        folder / CONFIG,
+    config = point_config(Path(out), sweep, given["value"])
+    (summary,) = evaluate(config, SilentReporter(), shared=Path(out)).summaries
+    tune.report({name: mean.value for name, mean in summary.measures.items()})
+
+
+def point_config(out: Path, sweep: Sweep, value: str) -> CoragConfig:
+    """The configuration of one point."""
+    return load_corag(
+        out / CONFIG,
         [
-            *_fixed_budget(sweep, load_corag(folder / CONFIG)),
+            *_fixed_budget(sweep, load_corag(out / CONFIG)),
             *sweep.overrides(value),
             f"run.methods=[{METHOD}]",
-            f"run_dir={_home(folder, sweep, value)}",
+            f"run_dir={_home(out, sweep, value)}",
             "tracking.wandb=disabled",  # many short runs would only be noise there
         ],
     )
-    done = evaluate(config, SilentReporter(), shared=folder)
-    (summary,) = done.summaries
-    tune.report({name: mean.value for name, mean in summary.measures.items()})
 
 
 def _fixed_budget(sweep: Sweep, config: CoragConfig) -> list[str]:

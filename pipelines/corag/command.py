@@ -2,6 +2,7 @@
 
 import json as json_module
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -379,12 +380,10 @@ def train_reranker(
         from pipelines.corag.train_reranker import CrossEncoderSettings, train_cross_encoder
 
         settings = CrossEncoderSettings(
-            data=str(data),
-            out="" if out is None else str(out),
-            base=base,
-            seed=seed,
-            **({} if tokens is None else {"tokens": tokens}),
+            data=str(data), out="" if out is None else str(out), base=base, seed=seed
         )
+        if tokens is not None:
+            settings = replace(settings, tokens=tokens)
         folder = train_cross_encoder(settings, RichReporter(console))
     _say(f"reranker: {folder}")
 

@@ -160,7 +160,7 @@ class _Run:
             for question, candidates in zip(questions, retrieved.candidates, strict=True)
         }
         for budget in self._parts.config.budget.evaluate:
-            chosen = {}
+            chosen: dict[Key, Chosen] = {}
             for method in self._parts.config.run.methods:
                 keys = [(id_, method, budget) for id_ in known]
                 todo = [key for key in keys if key not in self._results]
