@@ -152,7 +152,9 @@ def batches(encoded: Sequence[Encoded], budget: int, rng: random.Random) -> Iter
 
 def optimiser(model: Any, rate: float, head_rate: float, decay: float) -> torch.optim.AdamW:
     """AdamW; biases and norms do not decay, the new head learns at `head_rate`."""
-    head, matrices, vectors = [], [], []
+    head: list[torch.nn.Parameter] = []
+    matrices: list[torch.nn.Parameter] = []
+    vectors: list[torch.nn.Parameter] = []
     for name, value in model.named_parameters():
         if value.requires_grad:
             group = head if name.startswith("classifier") else vectors

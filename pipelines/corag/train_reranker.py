@@ -211,7 +211,7 @@ def _train(
                 factor = set_rate(learner, done, settings.warm_up)
                 batch = next(stream)
                 loss = encoder.loss(batch, settings.trust(done))
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()
                 norm = torch.nn.utils.clip_grad_norm_(encoder.model.parameters(), settings.clip)
                 learner.step()
                 learner.zero_grad()
