@@ -7,7 +7,7 @@ break.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.data.chunks import Chunk, Document
 from pipelines.data.failures import CorpusError
@@ -18,6 +18,7 @@ SIZES = (256, 512, 1024)
 """The paper's chunk sizes, tokens."""
 MIN_SIZE = 8
 PART_BREAK = "\n"
+_SURE = 0.85  # of a chunk: what its sentences counted one by one may be without doubt
 _CHARACTERS = 16  # of one word, that a token stands for at most
 
 
@@ -55,14 +56,33 @@ def chunk_documents(
         if document.id in seen:
             raise CorpusError(f"document {document.id!r} comes twice: ids must be unique")
         seen.add(document.id)
-        chunks.extend(_Packer(document, counter, size, overlap).chunks())
+        try:
+            chunks.extend(_Packer(document, counter, size, overlap).chunks())
+        except _OverfullError:
+            chunks.extend(_Packer(document, counter, size, overlap, exact=True).chunks())
     return chunks
 
 
-class _Packer:
-    """Fills the chunks of one document."""
+class _OverfullError(Exception):
+    """Sentences have far more tokens together than one by one."""
 
-    def __init__(self, document: Document, counter: TokenCounter, size: int, overlap: int) -> None:
+
+class _Packer:
+    """Fills the chunks of one document.
+
+    Only near the limit is a chunk's text counted, unless `exact`: that saves most of the time, and
+    tokenizers for which it goes wrong (it then raises `_OverfullError`) hardly exist.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        counter: TokenCounter,
+        size: int,
+        overlap: int,
+        exact: bool = False,
+    ) -> None:
+        self._exact = exact
         self._document, self._counter = document, counter
         self._size, self._overlap = size, overlap
         self._held: list[_Piece] = []
@@ -70,14 +90,9 @@ class _Packer:
         self._made: list[Chunk] = []
 
     def chunks(self) -> list[Chunk]:
-        counts = self._counter.counts(self._document.parts)
-        for part, text in enumerate(self._document.parts):
-            spans = sentences(text)
-            if not spans:
-                continue
-            pieces = self._pieces(part, spans)
-            whole = _Piece(part, spans[0][0], spans[-1][1], sum(each.tokens for each in pieces))
-            if counts[part] <= self._size or self._fits([whole]):
+        for pieces in self._pieces():
+            whole = replace(pieces[0], end=pieces[-1].end, tokens=sum(p.tokens for p in pieces))
+            if self._roomy([whole]):
                 self._put(pieces)
             else:
                 for piece in pieces:
@@ -86,15 +101,19 @@ class _Packer:
             self._flush()
         return self._made
 
-    def _pieces(self, part: int, spans: Sequence[Span]) -> list[_Piece]:
-        text = self._document.parts[part]
-        starts = [0, *(end for _, end in spans[:-1])]  # the white space before counts with it
-        tokens = self._counter.counts(
-            [text[begin:end] for begin, (_, end) in zip(starts, spans, strict=True)]
-        )
+    def _pieces(self) -> list[list[_Piece]]:
+        """The sentences of each part that has any; the white space before one counts with it."""
+        parts = self._document.parts
+        found = [(part, spans) for part, text in enumerate(parts) if (spans := sentences(text))]
+        texts = [
+            parts[part][begin:end]
+            for part, spans in found
+            for begin, (_, end) in zip((0, *(end for _, end in spans)), spans, strict=False)
+        ]
+        tokens = iter(self._counter.counts(texts))
         return [
-            _Piece(part, start, end, count)
-            for (start, end), count in zip(spans, tokens, strict=True)
+            [_Piece(part, start, end, next(tokens)) for start, end in spans]
+            for part, spans in found
         ]
 
     def _put(self, pieces: list[_Piece]) -> None:
@@ -175,6 +194,8 @@ class _Packer:
         about = sum(piece.tokens for piece in pieces) + len({piece.part for piece in pieces}) - 1
         if about > 1.25 * self._size + 16:
             return False
+        if about <= _SURE * self._size and not self._exact:
+            return True
         return self._fits(pieces)
 
     def _fits(self, pieces: Sequence[_Piece]) -> bool:
@@ -196,6 +217,8 @@ class _Packer:
     def _flush(self) -> None:
         document, text = self._document, self._text(self._held)
         tokens = self._counter.count(text)
+        if tokens > self._size and not self._exact:
+            raise _OverfullError
         if tokens > self._size:
             raise CorpusError(
                 f"document {document.id}: {text[:40]!r} is {tokens} tokens and cannot be cut "

@@ -104,6 +104,20 @@ def test_a_character_of_too_many_tokens_is_an_error_and_no_oversized_chunk(tmp_p
         chunk_documents([Document("D", ("b a a",))], TokenCounter(tmp_path), size=8)
 
 
+def test_sentences_that_grow_when_they_are_put_together_still_fit(tmp_path):
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
+    tokenizer.normalizer = normalizers.Replace("Aa. Bb", "A " * 9)  # Bb. itself is one token
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="?").save_pretrained(tmp_path)
+    found = chunk_documents(
+        [Document("D", ("Cc. Aa.", "Xx. Aa. Bb."))], TokenCounter(tmp_path), size=8
+    )
+    assert texts(found) == ["Cc. Aa.\nXx. Aa.", "Bb."]
+
+
 WORD = st.text(alphabet="abcXYZ.,?!-é漢🙂\u0301", min_size=1, max_size=30)
 PART = st.lists(st.tuples(WORD, st.sampled_from([" ", "\n", "  ", "\n\n", "\t"])), max_size=25).map(
     lambda pairs: "".join(word + space for word, space in pairs)
@@ -135,13 +149,12 @@ def test_with_overlap_every_chunk_goes_on_in_the_document(counter, document, siz
     overlap = data.draw(st.integers(0, size // 2))
     found = chunk_documents([document], counter, size=size, overlap=overlap)
     whole = "".join("".join(document.parts).split())
-    reached = 0
+    reached = {0}  # several, where the text repeats itself
     for chunk in found:
         assert chunk.tokens == counter.count(chunk.text) <= size
         own = "".join(chunk.text.split())
-        starts = [at for at in range(reached + 1) if whole.startswith(own, at)]
-        ends = [at + len(own) for at in starts if at + len(own) > reached]
-        assert ends, "a chunk leaves something out, or says nothing new"
-        reached = min(ends)
-    assert reached == len(whole)
+        starts = {at for at in range(max(reached) + 1) if whole.startswith(own, at)}
+        reached = {at + len(own) for at in starts for end in reached if at <= end < at + len(own)}
+        assert reached, "a chunk leaves something out, or says nothing new"
+    assert len(whole) in reached
     assert found == chunk_documents([document], counter, size=size, overlap=overlap)
