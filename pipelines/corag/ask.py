@@ -98,13 +98,12 @@ def _ask(parts: CoragParts, question: str, method: str, load_s: float, reporter:
     search_s = time.perf_counter() - started
     asks = [AnswerAsk("0", question, chosen["0"].chunks)]
     answer = parts.writer.write(asks)["0"]
-    stats = parts.writer.stats
     seconds = {
-        "load": load_s,
+        "load": load_s + parts.engine.start_s,
         "embed": retrieved.embed_s,
         "retrieve": retrieved.retrieve_s,
         "search": search_s,
-        "prompt": stats.prompt_s,
-        "generate": stats.generate_s,
+        "prompt": parts.writer.stats.prompt_s,
+        "generate": parts.generate_s,
     }
     return Asked(answer, chosen["0"], config.budget.tokens, seconds)

@@ -208,11 +208,11 @@ class _Run:
             for name, key in names.items()
         ]
         stats = self._parts.writer.stats
-        before = (stats.prompt_s, stats.generate_s, stats.prompt_tokens + stats.new_tokens)
+        before = (stats.prompt_s, self._parts.generate_s, stats.prompt_tokens + stats.new_tokens)
         answers = self._parts.writer.write(asks)
         prompt_s = (stats.prompt_s - before[0]) / len(asks)
         units = stats.prompt_tokens + stats.new_tokens - before[2]
-        self._pace.measured("generate", budget, stats.generate_s - before[1], units)
+        self._pace.measured("generate", budget, self._parts.generate_s - before[1], units)
         rewards = self._rewards(chosen, known)
         fresh_share = units / max(1, sum(a.prompt_tokens + a.tokens for a in answers.values()))
         rows = []

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from actors.expansion.catalog import RERANKERS, find_spec, make_reranker
-from actors.rollout.types import Completion, GenerationRequest, Sampling
 from configs.corag import CoragConfig
 from pipelines.corag.answer import AnswerWriter
 from pipelines.corag.answer_cache import AnswerCache
+from pipelines.corag.late_engine import LateEngine
 from pipelines.corag.local_scoring import LocalScoring, Scoring
 from pipelines.corag.methods import MethodContext
 from pipelines.corag.prompt import answer_messages
@@ -32,7 +32,6 @@ from pipelines.data.sample import resolve_model
 from pipelines.progress import Reporter, SilentReporter
 
 if TYPE_CHECKING:
-    from actors.rollout.types import Engine
     from pipelines.corag.agent import ConfigurationAgent
     from pipelines.data.chunk_index import ChunkIndex
     from pipelines.data.tokens import TokenCounter
@@ -64,6 +63,7 @@ class CoragParts:
     counter: "TokenCounter"
     scoring: Scoring
     writer: AnswerWriter
+    engine: LateEngine
     cache: Path
     """The folder of what is kept: answers, summaries."""
     agent: "ConfigurationAgent | None" = None
@@ -93,6 +93,11 @@ class CoragParts:
         embedded = time.perf_counter()
         found = self.index.nearest(questions, vectors, self.config.data.candidates)
         return Retrieved(found, embedded - started, time.perf_counter() - embedded)
+
+    @property
+    def generate_s(self) -> float:
+        """Seconds of generating so far, without those of starting the engine."""
+        return self.writer.stats.generate_s - self.engine.start_s
 
     def limit(self, question: str, kind: str, budget: int, candidates: int) -> int:
         """The budget, or what of it the model's context has room for beside the question, the
@@ -140,8 +145,8 @@ def open_parts(
         scores = stack.enter_context(ScoreCache(path=cache / "scores.sqlite" if cache else None))
         scoring = stack.enter_context(open_scoring(config, list(names), opened, scores, reporter))
         kept = cache or cache_folder() / "corag"
-        writer = stack.enter_context(open_writer(config, kept))
-        yield CoragParts(config, opened, counter, scoring, writer, kept, agent)
+        writer, engine = stack.enter_context(open_writer(config, kept))
+        yield CoragParts(config, opened, counter, scoring, writer, engine, kept, agent)
 
 
 def load_agent(config: CoragConfig, index: "ChunkIndex") -> "ConfigurationAgent | None":
@@ -237,14 +242,15 @@ def _own_model(name: str, config: CoragConfig, reporter: Reporter) -> Path | str
 
 
 @contextmanager
-def open_writer(config: CoragConfig, cache: Path) -> Iterator[AnswerWriter]:
-    """The writer of answers. Its engine starts when the first prompt is not found in the cache."""
+def open_writer(config: CoragConfig, cache: Path) -> Iterator[tuple[AnswerWriter, LateEngine]]:
+    """The writer of answers, and its engine, which starts when a prompt is not in the cache."""
     model = resolve_model(config.model.path)
     context = config.rollout.context or _context(config, model)
     kept = AnswerCache(cache / "answers.sqlite")
     with ExitStack() as stack:
-        source = _LateEngine(config, str(model), context, stack)
-        yield AnswerWriter(
+        stack.callback(kept.close)
+        source = LateEngine(config, str(model), context, stack)
+        writer = AnswerWriter(
             model,
             source,
             cache=kept,
@@ -254,7 +260,7 @@ def open_writer(config: CoragConfig, cache: Path) -> Iterator[AnswerWriter]:
             seed=config.run.seed,
             variant=f"{config.rollout.engine} {config.rollout.dtype}",
         )
-        kept.close()
+        yield writer, source
 
 
 def _context(config: CoragConfig, model: Path | str) -> int:
@@ -266,72 +272,6 @@ def _context(config: CoragConfig, model: Path | str) -> int:
     budget = max(config.budget.tokens, *config.budget.evaluate)
     wanted = budget + numbers + PROMPT_TOKENS + config.model.max_new_tokens
     return min(wanted, int(most)) if most else wanted
-
-
-class _LateEngine:
-    """An engine, or a fleet of them, that is made at the first request."""
-
-    def __init__(self, config: CoragConfig, model: str, context: int, stack: ExitStack) -> None:
-        self._config, self._model, self._context, self._stack = config, model, context, stack
-        self._engine: Engine | None = None
-        self._fleet: Any = None
-
-    def __call__(
-        self, requests: Sequence[GenerationRequest], sampling: Sampling
-    ) -> Iterator[tuple[str, Completion]]:
-        """See `answer.Generator`."""
-        if self._config.rollout.workers:
-            if self._fleet is None:
-                self._fleet = self._stack.enter_context(self._start_fleet())
-            yield from self._fleet.stream(
-                "generate", requests, sampling, key=lambda request: request.key
-            )
-            return
-        if self._engine is None:
-            from actors.rollout.worker import make_engine
-
-            self._engine = make_engine(self._config.rollout.engine, self._model, **self._options())
-        yield from self._engine.generate(requests, sampling)
-
-    def _options(self) -> dict[str, Any]:
-        r = self._config.rollout
-        options: dict[str, Any] = {
-            "dtype": r.dtype,
-            "max_model_len": self._context,
-            "threads": max(1, int(r.cpus)),
-        }
-        if r.engine == "transformers":
-            return options | {
-                "batch_size": r.batch_size,
-                "device": "cuda" if r.gpus else None,
-            }
-        return options | {
-            "kv_cache_gib": r.kv_cache_gib,
-            "gpu_memory_utilization": r.gpu_memory_utilization,
-            "eager": r.eager,
-            "seed": self._config.run.seed,
-        }
-
-    def _start_fleet(self) -> Any:
-        import ray
-
-        from actors.rollout.worker import RolloutWorker
-        from cluster.fleet import Fleet
-
-        r, c = self._config.rollout, self._config.cluster
-        environment = {"env_vars": {"OMP_NUM_THREADS": str(max(1, int(r.cpus)))}}
-        actor = ray.remote(RolloutWorker).options(
-            num_cpus=r.cpus, num_gpus=r.gpus, runtime_env=environment
-        )
-        options = self._options()
-        return Fleet(
-            "answers",
-            lambda _: actor.remote(r.engine, self._model, options),
-            r.workers,
-            max_restarts=c.max_restarts,
-            start_timeout_s=c.actor_start_timeout_s,
-            call_timeout_s=r.timeout_s,
-        )
 
 
 # --- summaries -----------------------------------------------------------------------------------
