@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pipelines.corag.ranking_lists import RankingList
 
 MISS = 0.4
+_PIECE = 45  # words of a passage in an easy pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,35 @@ class Calibration:
     def guess(self, cosine: float) -> float:
         """The target that is to be expected of a single chunk."""
         return (1 - MISS) / (1 + math.exp(-(self.slope * cosine + self.shift)))
+
+
+def draw_pairs(lists: Sequence[RankingList], rng: random.Random, count: int) -> list[GradedOrder]:
+    """Short and easy pairs, one half right: a question with a gold passage, or words of a passage's
+    first half with its second half; against the passage of another draw.
+
+    They teach a new model to compare what stands on either side, which it does not find out from
+    hard negatives in any reasonable time. Their `guess` is 1 or 0.
+    """
+    passages = [passage for each in lists for passage in each.passages]
+    made = []
+    for _ in range(count):
+        if rng.random() < 0.5:
+            each = rng.choice(lists)
+            query = each.query
+            golds = [text for text, gold in zip(each.passages, each.gold, strict=True) if gold]
+            answer = rng.choice(golds).split()[:_PIECE]
+        else:
+            words = rng.choice(passages).split()
+            middle = max(1, len(words) // 2)
+            length = rng.randint(4, 14)
+            start = rng.randrange(max(1, middle - length))
+            query = " ".join(words[start : min(start + length, middle)])
+            answer = words[middle : middle + _PIECE] or words
+        right = rng.random() < 0.5
+        if not right:
+            answer = rng.choice(passages).split()[:_PIECE]
+        made.append(GradedOrder(query, (" ".join(answer),), (right,), float(right)))
+    return made
 
 
 def draw_orders(

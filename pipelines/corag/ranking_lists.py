@@ -69,7 +69,7 @@ def msmarco_lists(path: Path, embed: Embed, seed: int) -> list[RankingList]:
         ids = [str(passage["id"]) for passage in values["passages"]]
         ranks = {id: rank for rank, id in enumerate(ids, 1)}
         if question.split == "train":
-            ids = [id for id in ids if id not in elsewhere]
+            ids = [id for id in ids if texts[id] not in elsewhere]
         ids = _shuffled(ids, seed, question.id)
         gold = tuple(id in question.relevant for id in ids)
         if any(gold) and not all(gold):
@@ -94,7 +94,7 @@ def article_lists(
     gold = {each.id: _gold(each, parts, elsewhere, shape, seed) for each in qa_set.questions}
     every = [(article, text) for each in qa_set.questions for article, text in gold[each.id]]
     pool = list(dict.fromkeys(every))
-    training = {(a, text) for a, text in pool if a not in elsewhere}
+    training = {(article, text) for article, text in pool if text not in elsewhere}
     if not pool:
         raise CorpusError(f"{path}: no question has a passage of its own")
     nearest = _Nearest(pool, embed)
@@ -152,8 +152,9 @@ class _Nearest:
 
 
 def _gold_elsewhere(qa_set: QASet) -> set[str]:
-    """Documents that are gold to a question that is not for training."""
-    return {id for each in qa_set.questions if each.split != "train" for id in each.relevant}
+    """Passages that are gold to a question that is not for training."""
+    held = {id for each in qa_set.questions if each.split != "train" for id in each.relevant}
+    return {text for each in qa_set.documents if each.id in held for text in each.parts}
 
 
 def _gold(
@@ -164,9 +165,9 @@ def _gold(
     seed: int,
 ) -> list[tuple[str, str]]:
     articles = sorted(question.relevant & parts.keys())
-    if question.split == "train":
-        articles = [article for article in articles if article not in elsewhere]
     found = {text: (article, text) for article in articles for text in parts[article]}
+    if question.split == "train":
+        found = {text: each for text, each in found.items() if text not in elsewhere}
     return _shuffled(list(found.values()), seed, question.id)[: shape.gold]
 
 

@@ -26,9 +26,11 @@ class CrossEncoderSettings:
     split_seed: int = 0
     """Of questions into train, dev and test: that of the evaluation."""
     window: int = 512
-    tokens: int = 1_200_000
+    tokens: int = 1_500_000
     """Padded tokens to train on."""
-    batch_tokens: int = 2560
+    easy: float = 0.2
+    """Share of the training that is on short, easy pairs, before the lists."""
+    batch_tokens: int = 1280
     useless: int = 7
     """Useless passages of a question in one pass, each alone."""
     order_pairs: int = 1
@@ -43,7 +45,7 @@ class CrossEncoderSettings:
     """Share of a single passage's target that the embedder's cosine has at first."""
     trust_to: float = 0.15
     trust_until: float = 0.6
-    """Share of the training over which it falls."""
+    """Share of the training on lists over which it falls."""
     evaluations: int = 5
     patience: int = 3
     """Evaluations without a better nDCG@10 of the dev part that end the training."""
@@ -58,6 +60,7 @@ class CrossEncoderSettings:
     def __post_init__(self) -> None:
         rules = {
             "tokens": self.tokens >= 1,
+            "easy": 0 <= self.easy < 1,
             "batch_tokens": self.batch_tokens >= 1,
             "window": self.window >= 8,
             "useless": self.useless >= 1,
@@ -93,6 +96,9 @@ class CrossEncoderSettings:
         return Path(self.out).expanduser() if self.out else cache_folder() / FOLDER
 
     def trust(self, done: float) -> float:
-        """The embedder's share of single targets at this share of the training."""
-        part = min(1.0, done / self.trust_until)
+        """The embedder's share of single targets at this share of the training; 1 in the easy part,
+        whose guesses are labels."""
+        if done < self.easy:
+            return 1.0
+        part = min(1.0, (done - self.easy) / (1 - self.easy) / self.trust_until)
         return self.trust_from + (self.trust_to - self.trust_from) * part

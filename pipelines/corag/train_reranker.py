@@ -4,9 +4,9 @@
 
 Training parts of MS MARCO lists, BioASQ and PubMedQA (`ranking_lists.py`); single passages and
 ordered lists with soft targets (`graded_orders.py`). A model of this size learns little from some
-thousand labels, so at first single passages have the target that the embedder's own cosine gives
-them, and labels take over as training goes on. Not resumed: it takes minutes, and the same settings
-on the same machine give the same weights.
+thousand labels. So easy pairs come first (`draw_pairs`); then single passages have the target that
+the embedder's own cosine gives them, and labels take over as training goes on. Not
+resumed: it takes minutes, and the same settings on the same machine give the same weights.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from cluster.tracking import JsonlTracker
-from pipelines.corag.graded_orders import Calibration, draw_orders
+from pipelines.corag.graded_orders import Calibration, draw_orders, draw_pairs
 from pipelines.corag.ranking_lists import (
     Embed,
     ListShape,
@@ -46,7 +46,7 @@ from pipelines.data.minilm import resolve_embedder
 from pipelines.progress import Reporter, SilentReporter
 
 CARD = "model_card.json"
-_RECIPE = 1  # raised whenever the same settings would give other weights
+_RECIPE = 2  # raised whenever the same settings would give other weights
 
 
 def train_cross_encoder(settings: CrossEncoderSettings, reporter: Reporter | None = None) -> Path:
@@ -201,7 +201,9 @@ def _train(
         encoder = TrainedEncoder(base, settings.window, settings.seed, autocast=settings.autocast)
         learner = optimiser(encoder.model, settings.rate, settings.head_rate, settings.decay)
         tracker = JsonlTracker(scratch / "metrics.jsonl")
-        stream = _stream(settings, encoder, training, calibrations)
+        rng = random.Random(settings.seed)
+        easy = _easy(settings, encoder, training, rng)
+        graded = _graded(settings, encoder, training, calibrations, rng)
         best, best_state, waited = -1.0, encoder.state(), 0
         tokens = step = evaluated = 0
         with reporter.bar("training", settings.tokens) as bar:
@@ -209,7 +211,7 @@ def _train(
                 done = tokens / settings.tokens
                 encoder.model.train()
                 factor = set_rate(learner, done, settings.warm_up)
-                batch = next(stream)
+                batch = next(easy if done < settings.easy else graded)
                 loss = encoder.loss(batch, settings.trust(done))
                 loss.backward()
                 norm = torch.nn.utils.clip_grad_norm_(encoder.model.parameters(), settings.clip)
@@ -242,15 +244,28 @@ def _train(
     }
 
 
-def _stream(
+def _easy(
+    settings: CrossEncoderSettings,
+    encoder: Any,
+    training: Sequence[RankingList],
+    rng: random.Random,
+) -> Iterator[Any]:
+    from pipelines.corag.cross_encoder_training import batches
+
+    while True:
+        pairs = encoder.encode(draw_pairs(training, rng, 512))
+        yield from batches(pairs, settings.batch_tokens, rng)
+
+
+def _graded(
     settings: CrossEncoderSettings,
     encoder: Any,
     training: Sequence[RankingList],
     calibrations: dict[str, Calibration],
+    rng: random.Random,
 ) -> Iterator[Any]:
     from pipelines.corag.cross_encoder_training import batches
 
-    rng = random.Random(settings.seed)
     while True:
         orders = draw_orders(
             training, calibrations, rng, useless=settings.useless, pairs=settings.order_pairs

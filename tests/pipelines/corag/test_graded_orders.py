@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.corag.graded_orders import Calibration, GradedOrder, draw_orders, soft_target
+from pipelines.corag.graded_orders import (
+    Calibration,
+    GradedOrder,
+    draw_orders,
+    draw_pairs,
+    soft_target,
+)
 from pipelines.corag.ranking_lists import RankingList
 
 LOG3 = 1 / 1.584962500721156  # 1 / log2(3), the weight of the second chunk
@@ -108,3 +114,24 @@ def test_draws_are_of_the_list_and_repeat_by_seed(seed, useless, pairs):
     assert all(2 <= len(order.chunks) <= 4 and any(order.gold) for order in lists)
     mixed = [order.chunks for order in lists if len(set(order.gold)) == 2]
     assert all(chunks[::-1] in mixed for chunks in mixed)
+
+
+@given(st.integers(0, 10**6))
+def test_easy_pairs_are_of_the_lists_and_repeat_by_seed(seed):
+    texts = ("alpha beta gamma delta", "one", "red green blue white black grey")
+    each = RankingList("s", "1", "train", "what is it", texts, (True, False, False))
+    made = draw_pairs([each], random.Random(seed), 40)
+    assert made == draw_pairs([each], random.Random(seed), 40)
+    for pair in made:
+        (chunk,) = pair.chunks
+        (right,) = pair.gold
+        assert pair.target(1) == pair.guess == float(right)
+        assert chunk.strip()
+        assert any(chunk in text for text in texts)
+        assert pair.query == each.query or any(pair.query in text for text in texts)
+        if right and pair.query == each.query:
+            assert chunk == texts[0]
+        elif right:
+            both = [text for text in texts if pair.query in text and chunk in text]
+            assert both
+            assert chunk == "one" or pair.query not in chunk

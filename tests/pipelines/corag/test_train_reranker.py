@@ -181,8 +181,12 @@ def test_settings_say_what_is_wrong():
 
 
 def test_trust_falls_in_a_line_and_stays():
-    settings = CrossEncoderSettings(data=".", trust_from=1, trust_to=0.2, trust_until=0.5)
-    assert [settings.trust(done) for done in (0, 0.25, 0.5, 1)] == pytest.approx([1, 0.6, 0.2, 0.2])
+    settings = CrossEncoderSettings(
+        data=".", easy=0.2, trust_from=0.8, trust_to=0.2, trust_until=0.5
+    )
+    # the lists begin at 0.2, half of what is left is at 0.6
+    found = [settings.trust(done) for done in (0, 0.1, 0.2, 0.4, 0.6, 1)]
+    assert found == pytest.approx([1, 1, 0.8, 0.5, 0.2, 0.2])
 
 
 def test_the_default_folder_is_in_the_cache(monkeypatch, tmp_path):
