@@ -130,7 +130,7 @@ class EmbedderConfig:
 class RerankerConfig:
     """What gives an ordered chunk list its utility."""
 
-    name: str = "cross-encoder"
+    name: str = "minilm"
     """`minilm`, `bm25`, `likelihood`, `cross-encoder` (all work offline), or one of the paper's:
     `jina-v1-turbo`, `jina-v2`, `bge-v2-m3`, `bge-large`, `bge-base`, `gte`."""
     path: str = ""

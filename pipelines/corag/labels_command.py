@@ -92,5 +92,7 @@ def train_from(config: CoragConfig, labels: Path, out: Path, reporter: Reporter)
 
 def search_space(config: CoragConfig, rerankers: tuple[str, ...]) -> SearchSpace:
     """The configured ranges with these rerankers."""
-    given = config.labels
-    return SearchSpace(rerankers, given.iterations, given.c, given.cost_weight)
+    given, tree = config.labels, config.tree
+    return SearchSpace(
+        rerankers, given.iterations, given.c, given.cost_weight, wave=tree.wave, pick=tree.pick
+    )
