@@ -44,7 +44,7 @@ def main(given: Sequence[str] | None = None) -> None:
     """Prepare, measure, print."""
     args = _arguments(given)
     cases = make_cases(args)
-    make = reranker_maker(args.reranker, args.model, cases)
+    make = reranker_maker(args.reranker, args.model, args.dtype, cases)
     settings = TreeSettings(args.iterations, args.c, args.cost_weight, args.wave, args.pick)
     tokens = statistics.mean(chunk.tokens for case in cases for chunk in case.chunks)
     print(
@@ -342,6 +342,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--questions", type=Path, help="a question-answering set")
     parser.add_argument("--reranker", default="minilm")
     parser.add_argument("--model", default="", help="the reranker's folder or hub id")
+    parser.add_argument("--dtype", default="float32", help="the reranker's: float32 or bfloat16")
     parser.add_argument("--tokenizer", default="smollm2", help="the model whose tokens count")
     parser.add_argument("--parts", default="abcd")
     parser.add_argument("--cases", type=int, default=3)

@@ -60,8 +60,9 @@ def load_bioasq(path: str | Path, *, group: str = "document") -> QASet:
 def load_pubmedqa(path: str | Path) -> QASet:
     """PubMedQA: documents are abstracts without their conclusion, a part a labelled section.
 
-    The reference is the conclusion (`long_answer`); `facts["decision"]` is yes, no or maybe. The
-    official test set has split "test", the rest "train". Raises `CorpusError`.
+    The reference is the conclusion (`long_answer`), hence the kind `summary`; `facts["decision"]` is
+    yes, no or maybe. The official test set has split "test", the rest "train". Raises
+    `CorpusError`.
     """
     documents: list[Document] = []
     questions: dict[str, Question] = {}
@@ -74,7 +75,7 @@ def load_pubmedqa(path: str | Path) -> QASet:
             id,
             clean(fields.required("question")),
             texts(fields, "long_answer"),
-            "yesno",
+            "summary",
             frozenset({id}),
             fields.text("split"),
             {"decision": fields.text("decision")},

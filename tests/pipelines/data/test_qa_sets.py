@@ -85,7 +85,7 @@ def test_pubmedqa_keeps_sections_and_the_official_split(tmp_path):
     assert found == load_pubmedqa(path)
     assert found.documents[0] == Document("1", ("AIMS: To see.", "We saw."))
     assert found.questions[0] == Question(
-        "1", "Q?", ("Perhaps.",), "yesno", frozenset({"1"}), "test", {"decision": "maybe"}
+        "1", "Q?", ("Perhaps.",), "summary", frozenset({"1"}), "test", {"decision": "maybe"}
     )
     assert found.questions[1].split == "train"
 
