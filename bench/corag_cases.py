@@ -45,7 +45,7 @@ def fresh(make: Make, remember: bool = True) -> Reranker:
     return reranker
 
 
-def reranker_maker(name: str, model: str, cases: Sequence[Case]) -> Make:
+def reranker_maker(name: str, model: str, dtype: str, cases: Sequence[Case]) -> Make:
     """Makes the reranker as a run would."""
     from configs.load import load_corag
     from pipelines.corag.setup import reranker_options
@@ -55,7 +55,9 @@ def reranker_maker(name: str, model: str, cases: Sequence[Case]) -> Make:
         texts = {chunk.id: chunk.text for case in cases for chunk in case.chunks}
         statistics_ = WordStatistics.of(texts.values())
         return lambda remember: LexicalReranker(statistics=statistics_)
-    config = load_corag(None, [f"reranker.name={name}", f"reranker.path={model}"])
+    config = load_corag(
+        None, [f"reranker.name={name}", f"reranker.path={model}", f"reranker.dtype={dtype}"]
+    )
     options = reranker_options(config, name, None, SilentReporter())
     return lambda remember: make_reranker(name, **options, **({} if remember else {"keep": 0}))
 

@@ -60,8 +60,8 @@ def load_bioasq(path: str | Path, *, group: str = "document") -> QASet:
 def load_pubmedqa(path: str | Path) -> QASet:
     """PubMedQA: documents are abstracts without their conclusion, a part a labelled section.
 
-    The reference is the conclusion (`long_answer`), hence the kind `summary`; `facts["decision"]` is
-    yes, no or maybe. The official test set has split "test", the rest "train". Raises
+    The reference is the conclusion (`long_answer`), hence the kind `summary`; `facts["decision"]`
+    is yes, no or maybe. The official test set has split "test", the rest "train". Raises
     `CorpusError`.
     """
     documents: list[Document] = []
