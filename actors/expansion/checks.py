@@ -10,8 +10,9 @@ from actors.expansion.types import QueryOrders, RerankerError
 DECIMALS = 4
 """Decimals to which a model's raw output (logit, cosine, mean log-probability) is rounded.
 
-The same input gives values that differ by about 1e-6 with what it is batched with. Orders that a
-window cuts to the same text are equal, and would otherwise be ranked by that noise.
+In float32 the same input may give values about 1e-6 apart with what it is batched with. Orders that
+a window cuts to the same text are equal, and would otherwise be ranked by that noise. In bfloat16
+it is about 1e-3, and rounding does not hide it.
 """
 _FILES = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model", "*.py")
 
