@@ -43,7 +43,7 @@ test: lint
 	$(BIN)/python -m pytest
 
 test-long: install
-	$(BIN)/python -m pytest -m "long and not gpu"
+	$(BIN)/python -m pytest -m "long and not gpu" --hypothesis-profile=new
 
 test-gpu: install
 	$(BIN)/python -m pytest -m gpu

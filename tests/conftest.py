@@ -5,10 +5,16 @@ from pathlib import Path
 
 import pytest
 import ray
+from hypothesis import settings
 
 from tests.tiny import write_model
 
 ROOT = Path(__file__).parents[1]
+
+# The same examples every time; `make test-long` draws new ones.
+settings.register_profile("same", derandomize=True)
+settings.register_profile("new", derandomize=False)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

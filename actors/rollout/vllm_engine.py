@@ -55,6 +55,7 @@ class VllmEngine:
             seed=seed,
             logprobs_mode="processed_logprobs",
             enable_prefix_caching=True,
+            use_tqdm_on_load=False,
             gpu_memory_utilization=gpu_memory_utilization,
             generation_config="vllm",  # the model's own top-k and top-p would bias the policy ratio
             **_cpu_scheduling(max_model_len) if self.on_cpu else {},

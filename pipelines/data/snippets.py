@@ -25,11 +25,11 @@ def merged(snippets: Iterable[Snippet]) -> list[Snippet]:
         if not snippet.text or any(snippet.text in each.text for each in kept):
             continue
         joined = _join(kept[-1], snippet) if kept else None
-        if joined is None:
-            kept = [each for each in kept if each.text not in snippet.text]
-            kept.append(snippet)
-        else:
-            kept[-1] = joined
+        if joined is not None:
+            kept.pop()
+        new = joined or snippet
+        kept = [each for each in kept if each.text not in new.text]
+        kept.append(new)
     return kept
 
 

@@ -35,6 +35,12 @@ def test_a_copy_with_a_wrong_offset_is_a_copy():
     assert found(snip(0, 0, TEXT[5:12]), snip(40, 0, TEXT[:20])) == [(40, TEXT[:20])]
 
 
+def test_what_a_joined_piece_holds_is_dropped():
+    one, two, three = snip(2, 3), snip(3, 5), snip(4, 29)
+    assert one.text in TEXT[3:29]
+    assert found(one, two, three) == [(3, TEXT[3:29])]
+
+
 SPANS = st.lists(
     st.tuples(st.integers(0, len(TEXT) - 1), st.integers(1, 30)).map(
         lambda span: snip(span[0], span[0] + span[1])
