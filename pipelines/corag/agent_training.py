@@ -7,6 +7,7 @@ loss.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,7 +144,10 @@ def train_agent(
     best_loss, best_epoch, best_weights = float("inf"), 0, None
     network = _network(encoder.dimension, len(space.rerankers), settings.seed)
     try:
-        with reporter.bar("configuration agent", settings.epochs) as bar:
+        with (
+            _one_thread(),
+            reporter.bar("configuration agent", settings.epochs) as bar,
+        ):
             for epoch, measured in _epochs(network, rows, settings):
                 trackers.log(epoch, measured)
                 bar.update(epoch, f"validation loss {measured['validation/total']:.4f}")
@@ -165,6 +169,19 @@ def train_agent(
 
     draw_losses(folder / METRICS, folder / PLOT, best_epoch)
     return AgentTraining(agent, folder, split, metrics)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Sums of several threads differ in their last digits from run to run."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _tested(
