@@ -137,7 +137,7 @@ def _prepare(path: Path, config_yaml: str, resume: bool, overwrite: bool) -> Non
             raise RunDirError(
                 f"{path} was started with another configuration:\n  " + "\n  ".join(changed)
             )
-        _drop_half_line(path / METRICS)
+        drop_half_line(path / METRICS)
     elif config.exists() and overwrite:
         for name in OWNED:
             entry = path / name
@@ -178,7 +178,8 @@ def _lock(path: Path) -> TextIO:
     return file
 
 
-def _drop_half_line(path: Path) -> None:
+def drop_half_line(path: Path) -> None:
+    """Cuts off what a stopped process left of a last line."""
     if path.exists() and not path.read_bytes().endswith(b"\n"):
         whole = path.read_bytes()
         with path.open("r+b") as file:

@@ -15,7 +15,6 @@ where a killed one stopped, and does nothing again.
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,6 +26,7 @@ from configs.load import load_corag, to_yaml
 from pipelines.corag.report import Summary
 from pipelines.files import write_whole
 from pipelines.progress import Reporter, RichReporter
+from tune_sweeps.tune_settings import quiet_tune
 
 METHOD = "corag"
 CONFIG = "config.yaml"
@@ -84,7 +84,8 @@ def run_ablations(
             reporter.say(f"{sweep.name}: {', '.join(sweep.values)}")
             for value in sweep.values:  # before the trials, which would each make it
                 index_of(point_config(out, sweep, value), out, reporter)
-            _grid(sweep, out, ray.cpus if cpus is None else cpus)
+            with quiet_tune():
+                _grid(sweep, out, ray.cpus if cpus is None else cpus)
             found[sweep.name] = {value: _point(out, sweep, value) for value in sweep.values}
             _draw(sweep, found[sweep.name], out)
     _write(found, out)
@@ -104,9 +105,6 @@ def chosen_sweeps(config: CoragConfig, names: Sequence[str]) -> list[Sweep]:
 def _grid(sweep: Sweep, out: Path, cpus: float) -> None:
     from ray import tune
 
-    os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
-    os.environ.setdefault("TUNE_DISABLE_SIGINT_HANDLER", "1")  # Ctrl-C must end the run
-    os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
     trainable = tune.with_resources(
         tune.with_parameters(evaluate_point, sweep=sweep, out=str(out)), {"cpu": cpus}
     )

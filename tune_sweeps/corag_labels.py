@@ -20,7 +20,6 @@ Several nodes need a folder that all of them share, as Ray Tune does.
 
 import hashlib
 import logging
-import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,15 +49,11 @@ from tune_sweeps.label_trial import (
 )
 from tune_sweeps.reports import SweepReports
 from tune_sweeps.sweep_folder import SweepFolder
+from tune_sweeps.tune_settings import quiet_tune
 
 log = logging.getLogger(__name__)
 
 TRIAL_BYTES = 200 * 2**20
-_TUNE = {
-    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # metrics.jsonl has it all
-    "TUNE_DISABLE_SIGINT_HANDLER": "1",  # with it, fit() returns as if the sweep were done
-    "RAY_AIR_NEW_OUTPUT": "0",
-}
 
 
 @dataclass(frozen=True)
@@ -150,7 +145,7 @@ def run_label_sweep(
     configurations = space.draw(settings.settings_per_reranker, settings.seed)
     about = _identity(settings, questions, space, identity or {})
     ends = rung_ends(len(questions), settings.first_rung, settings.reduction)
-    with SweepFolder(folder, about) as sweep, _environment(), _desks(make_labeller, settings) as at:
+    with SweepFolder(folder, about) as sweep, quiet_tune(), _desks(make_labeller, settings) as at:
         going = configurations
         for number, end in enumerate(ends):
             reporter.say(
@@ -305,20 +300,6 @@ def _desks(make: MakeLabeller, settings: LabelSweepSettings) -> Iterator[list[An
     finally:
         for desk in desks:
             ray.kill(desk)
-
-
-@contextmanager
-def _environment() -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in _TUNE}
-    os.environ.update(_TUNE)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _shuffled(questions: Sequence[Question], seed: int) -> list[Question]:

@@ -1,30 +1,16 @@
 """Batches of model inputs: each input once, like lengths together, by a budget of tokens."""
 
-import hashlib
-from array import array
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 
+from actors.expansion.kept_outputs import KeptOutputs, input_key
 from actors.expansion.template import ModelInput, Template
+from actors.packing import batches_of
 
 Forward = Callable[[dict[str, torch.Tensor]], torch.Tensor]
 """From tensors (B, longest) to outputs (B, width)."""
-
-
-def pack(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Positions of `lengths` in batches, longest first, whose rows times longest row is at most
-    `budget`; a longer row is a batch of its own."""
-    batches: list[list[int]] = []
-    for position in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
-        batch = batches[-1] if batches else None
-        if batch is not None and (len(batch) + 1) * lengths[batch[0]] <= budget:
-            batch.append(position)
-        else:
-            batches.append([position])
-    return batches
 
 
 class BatchRunner:
@@ -37,28 +23,22 @@ class BatchRunner:
         if budget < 1:
             raise ValueError(f"a batch budget of {budget} tokens")
         self._forward, self._template = forward, template
-        self._device, self._budget, self._keep = device, budget, keep
-        self._known: OrderedDict[bytes, np.ndarray] = OrderedDict()
-        self.computed = 0
+        self._device, self._budget = device, budget
+        self._kept: KeptOutputs[ModelInput, np.ndarray] = KeptOutputs(keep)
+
+    @property
+    def computed(self) -> int:
         """Inputs that went through the model so far."""
+        return self._kept.computed
 
     def run(self, inputs: Sequence[ModelInput]) -> list[np.ndarray]:
         """One output (width,) float32 an input, in their order."""
-        keys = [_key(each) for each in inputs]
-        new = {key: each for key, each in zip(keys, inputs, strict=True) if key not in self._known}
-        for key in keys:
-            if key in self._known:
-                self._known.move_to_end(key)
-        if new:
-            self._compute(list(new), list(new.values()))
-        found = [self._known[key] for key in keys]
-        while len(self._known) > self._keep:
-            self._known.popitem(last=False)
-        return found
+        keys = [input_key(each.split, each.ids) for each in inputs]
+        return self._kept.outputs(keys, inputs, self._compute)
 
     @torch.inference_mode()
-    def _compute(self, keys: list[bytes], inputs: list[ModelInput]) -> None:
-        batches = pack([len(each.ids) for each in inputs], self._budget)
+    def _compute(self, inputs: list[ModelInput]) -> list[np.ndarray]:
+        batches = batches_of([len(each.ids) for each in inputs], self._budget)
         outputs = []
         for batch in batches:
             tensors = self._template.tensors([inputs[i] for i in batch])
@@ -69,11 +49,6 @@ class BatchRunner:
                 }
             outputs.append(self._forward(tensors).float())
         rows = torch.cat(outputs).cpu().numpy()
-        for row, position in enumerate(position for batch in batches for position in batch):
-            self._known[keys[position]] = rows[row].copy()
-        self.computed += len(inputs)
-
-
-def _key(each: ModelInput) -> bytes:
-    data = array("q", (each.split, *each.ids)).tobytes()
-    return hashlib.blake2b(data, digest_size=16).digest()
+        places = [place for batch in batches for place in batch]
+        row_of = {place: row for row, place in enumerate(places)}
+        return [rows[row_of[place]].copy() for place in range(len(inputs))]

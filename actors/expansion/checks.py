@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from actors.expansion.types import QueryOrders, RerankerError
+from actors.model_files import hashed_files
 
 DECIMALS = 4
 """Decimals to which a model's raw output (logit, cosine, mean log-probability) is rounded.
@@ -14,7 +15,7 @@ In float32 the same input may give values about 1e-6 apart with what it is batch
 a window cuts to the same text are equal, and would otherwise be ranked by that noise. In bfloat16
 it is about 1e-3, and rounding does not hide it.
 """
-_FILES = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model", "*.py")
+_FILES = tuple(f"**/*.{end}" for end in ("json", "safetensors", "bin", "txt", "model", "py"))
 
 
 def check(batch: Sequence[QueryOrders]) -> None:
@@ -54,9 +55,6 @@ def fingerprint(model: str, commit: str | None, *settings: object) -> str:
     if not folder.is_dir():
         digest.update(f"\0{model}@{commit}".encode())
         return digest.hexdigest()[:16]
-    files = {path for pattern in _FILES for path in folder.rglob(pattern)}
-    for path in sorted(files - {folder / "complete.json"}):
-        digest.update(b"\0" + path.relative_to(folder).as_posix().encode())
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+    for name, content in hashed_files(folder, _FILES):
+        digest.update(b"\0" + name.encode() + content)
     return digest.hexdigest()[:16]

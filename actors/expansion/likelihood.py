@@ -4,16 +4,14 @@ Query likelihood as in Sachan et al. (2022), "Improving Passage Retrieval with Z
 Generation", with the geometric mean of the tokens' probabilities as utility.
 """
 
-import hashlib
 import math
-from array import array
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 from actors.expansion.checks import check, fingerprint, rounded
 from actors.expansion.encoder import GPU_BUDGET, loading, pick_device
 from actors.expansion.joining import ChunkTokens
+from actors.expansion.kept_outputs import KeptOutputs, input_key
 from actors.expansion.types import OrderScore, QueryOrders, RerankerError
 from actors.rollout.worker import make_engine
 
@@ -47,7 +45,7 @@ class LikelihoodReranker:
     ) -> None:
         from transformers import AutoConfig, AutoTokenizer
 
-        self.name, self.window, self._keep = name, window, keep
+        self.name, self.window = name, window
         device = pick_device(device)
         options: dict[str, Any] = {"dtype": dtype, "max_model_len": window}
         if engine == "transformers":
@@ -64,12 +62,15 @@ class LikelihoodReranker:
         self._room = window - len(self._before) - len(self._after) - (engine == "vllm")
         if self._room < 2:
             raise RerankerError(f"reranker {name}: a window of {window} has no room for a question")
-        self._known: OrderedDict[bytes, float] = OrderedDict()
-        self.computed = 0
-        """Sequences that went through the model so far."""
+        self._kept: KeptOutputs[tuple[Ids, Ids], float] = KeptOutputs(keep)
         self.fingerprint = fingerprint(
             model, getattr(config, "_commit_hash", None), BEFORE, AFTER, engine, window, dtype
         )
+
+    @property
+    def computed(self) -> int:
+        """Sequences that went through the model so far."""
+        return self._kept.computed
 
     def score(self, batch: Sequence[QueryOrders]) -> list[tuple[OrderScore, ...]]:
         """See `Reranker.score`. A query without tokens has no likelihood: ValueError."""
@@ -84,8 +85,6 @@ class LikelihoodReranker:
                 cut = tokens > len(prompt) + len(question)
                 row.append(OrderScore(min(1.0, math.exp(mean)), tokens, cut))
             scores.append(tuple(row))
-        while len(self._known) > self._keep:
-            self._known.popitem(last=False)
         return scores
 
     def _requests(self, asked: QueryOrders) -> list[tuple[tuple[Ids, Ids], int]]:
@@ -107,21 +106,12 @@ class LikelihoodReranker:
         return made
 
     def _means(self, requests: Sequence[tuple[Ids, Ids]]) -> list[float]:
-        keys = [_key(*request) for request in requests]
-        new = {
-            key: request
-            for key, request in zip(keys, requests, strict=True)
-            if key not in self._known
-        }
-        for key in keys:
-            if key in self._known:
-                self._known.move_to_end(key)
-        if new:
-            found = self.engine.batch_logprobs(list(new.values()))
-            self.computed += len(new)
-            for key, values in zip(new, found, strict=True):
-                self._known[key] = math.fsum(values) / len(values)
-        return [self._known[key] for key in keys]
+        keys = [input_key(len(prompt), (*prompt, *question)) for prompt, question in requests]
+        return self._kept.outputs(keys, requests, self._compute)
+
+    def _compute(self, requests: list[tuple[Ids, Ids]]) -> list[float]:
+        found = self.engine.batch_logprobs(requests)
+        return [math.fsum(values) / len(values) for values in found]
 
     def _ids(self, text: str) -> Ids:
         made = self._tokenizer(text, add_special_tokens=False, truncation=False, verbose=False)
@@ -141,8 +131,3 @@ def _check_window(name: str, window: int, config: Any) -> None:
         raise RerankerError(
             f"reranker {name}: a window of {window} tokens, its model reads 1 to {most}"
         )
-
-
-def _key(prompt: Ids, question: Ids) -> bytes:
-    data = array("q", (len(prompt), *prompt, *question)).tobytes()
-    return hashlib.blake2b(data, digest_size=16).digest()

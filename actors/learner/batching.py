@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from actors.packing import batches_of
+
 Ids = tuple[int, ...]
 
 
@@ -83,18 +85,15 @@ def pack(
     if any(not prompts[i] for i in chosen):
         raise ValueError("a prompt has no tokens")
     rows = _rows(prompts, completions, groups, budget, share_prefix, chosen)
-    rows.sort(key=lambda row: (-row.length, row.members))
+    rows.sort(key=lambda row: row.members)
     starts = [0]
     for completion in completions:
         starts.append(starts[-1] + len(completion))
-    batches: list[list[Row]] = []
-    for row in rows:
-        # Rows come longest first, so the first row of a micro-batch sets its width.
-        if batches and (len(batches[-1]) + 1) * batches[-1][0].length <= budget:
-            batches[-1].append(row)
-        else:
-            batches.append([row])
-    return [_lay_out(batch, completions, starts) for batch in batches]
+    # Rows come longest first, so the first row of a micro-batch sets its width.
+    return [
+        _lay_out([rows[place] for place in batch], completions, starts)
+        for batch in batches_of([row.length for row in rows], budget)
+    ]
 
 
 def _rows(

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from actors.packing import batches_of
+
 Ids = Sequence[int]
 LEAST_SHARED = 32
 """Fewer tokens in common than this are not worth a pass of their own."""
@@ -64,12 +66,9 @@ def families(prompts: Sequence[Ids], least: int = LEAST_SHARED) -> list[Family]:
 
 
 def split(family: Family, lengths: Sequence[int], budget: int) -> list[Family]:
-    """The family in batches, longest rows first, whose rows times longest row is at most `budget`;
-    a longer row is a batch of its own."""
-    batches: list[list[int]] = []
-    for row in sorted(family.rows, key=lambda row: (-lengths[row], row)):
-        if batches and (len(batches[-1]) + 1) * lengths[batches[-1][0]] <= budget:
-            batches[-1].append(row)
-        else:
-            batches.append([row])
-    return [Family(family.shared, tuple(rows)) for rows in batches]
+    """The family in batches of at most `budget` padded tokens; see `batches_of`."""
+    rows = sorted(family.rows)
+    return [
+        Family(family.shared, tuple(rows[place] for place in batch))
+        for batch in batches_of([lengths[row] for row in rows], budget)
+    ]

@@ -107,11 +107,7 @@ class VllmEngine:
         self, prompt_ids: Sequence[int], completion_ids: Sequence[int]
     ) -> tuple[float, ...]:
         """Log-probability of each completion token at temperature 1, given what precedes it."""
-        ids = [*prompt_ids, *completion_ids]
-        parameters = self._vllm.SamplingParams(max_tokens=1, temperature=1.0, prompt_logprobs=0)
-        output = self._llm.generate([{"prompt_token_ids": ids}], parameters, use_tqdm=False)[0]
-        table = output.prompt_logprobs[len(prompt_ids) :]
-        return tuple(table[i][token].logprob for i, token in enumerate(completion_ids))
+        return self._logprobs([(prompt_ids, completion_ids)])[0]
 
     def batch_logprobs(
         self, requests: Sequence[tuple[Sequence[int], Sequence[int]]]
@@ -121,6 +117,11 @@ class VllmEngine:
         vLLM reads no cached prefix for such requests and computes the logits of whole prompts.
         """
         check_logprob_requests(requests, self.max_model_len - 1)
+        return self._logprobs(requests)
+
+    def _logprobs(
+        self, requests: Sequence[tuple[Sequence[int], Sequence[int]]]
+    ) -> list[tuple[float, ...]]:
         prompts = [{"prompt_token_ids": [*prompt, *rest]} for prompt, rest in requests]
         parameters = self._vllm.SamplingParams(max_tokens=1, temperature=1.0, prompt_logprobs=0)
         outputs = self._llm.generate(prompts, parameters, use_tqdm=False) if prompts else []

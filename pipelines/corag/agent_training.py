@@ -7,7 +7,6 @@ loss.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from pipelines.corag.agent_data import Split, Target, split_queries, targets
 from pipelines.corag.labels import Label, LabelError
 from pipelines.corag.space import SearchSpace
 from pipelines.progress import Reporter, SilentReporter
+from pipelines.threads import torch_threads
 
 if TYPE_CHECKING:
     import torch
@@ -145,7 +145,7 @@ def train_agent(
     network = _network(encoder.dimension, len(space.rerankers), settings.seed)
     try:
         with (
-            _one_thread(),
+            torch_threads(1),
             reporter.bar("configuration agent", settings.epochs) as bar,
         ):
             for epoch, measured in _epochs(network, rows, settings):
@@ -169,19 +169,6 @@ def train_agent(
 
     draw_losses(folder / METRICS, folder / PLOT, best_epoch)
     return AgentTraining(agent, folder, split, metrics)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Sums of several threads differ in their last digits from run to run."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _tested(

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from actors.model_files import hashed_files
 from actors.rollout.types import Completion, Engine, GenerationRequest, Sampling
 from pipelines.corag.answer_cache import AnswerCache, Written, answer_key
 from pipelines.corag.citations import Citations, citations, without_marks
 from pipelines.corag.prompt import Prompter, answer_messages
 from pipelines.data.chunks import Chunk
+from pipelines.seeds import seed_of
 
 if TYPE_CHECKING:
     from cluster.fleet import Fleet
@@ -94,15 +96,9 @@ def model_fingerprint(model: str | Path, *settings: object) -> str:
     if not folder.is_dir():
         digest.update(str(model).encode())
         return digest.hexdigest()[:16]
-    files = {
-        p
-        for pattern in ("*.json", "*.safetensors", "*.bin", "*.jinja", "*.model")
-        for p in folder.glob(pattern)
-    }
-    for path in sorted(files - {folder / "complete.json"}):
-        digest.update(path.name.encode())
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+    patterns = ("*.json", "*.safetensors", "*.bin", "*.jinja", "*.model")
+    for name, content in hashed_files(folder, patterns):
+        digest.update(name.encode() + content)
     return digest.hexdigest()[:16]
 
 
@@ -225,7 +221,7 @@ class AnswerWriter:
         missing = sorted(prompt for prompt in prompts if keys[prompt] not in kept)
         by_key = {keys[prompt].hex(): prompt for prompt in missing}
         requests = [
-            GenerationRequest(key, prompt, _seed_of(self._seed, key))
+            GenerationRequest(key, prompt, seed_of(self._seed, key))
             for key, prompt in by_key.items()
         ]
         if not requests:
@@ -270,8 +266,3 @@ def _answer(ask: AnswerAsk, prompt_tokens: int, text: _Text) -> Answer:
         seconds=text.seconds,
         wrong_marks=found.wrong_marks,
     )
-
-
-def _seed_of(seed: int, key: str) -> int:
-    """A 31-bit seed: a prompt's draws do not depend on what it is batched with."""
-    return int.from_bytes(hashlib.blake2b(f"{seed}\x1f{key}".encode(), digest_size=4).digest()) >> 1

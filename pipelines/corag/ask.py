@@ -91,12 +91,13 @@ def _ask(parts: CoragParts, question: str, method: str, load_s: float, reporter:
     retrieved = parts.retrieve([question])
     (candidates,) = retrieved.candidates
     limit = parts.limit(question, "", config.budget.tokens, len(candidates.chunks))
-    context = parts.context(**raptor_for(parts, [method], reporter))
+    context = parts.context(raptor=raptor_for(parts, [method], reporter))
     started = time.perf_counter()
     plan = make_plan(method, candidates, limit, context)
     chosen, _ = choose({"0": (question, plan)}, parts.scoring, config.scoring.concurrency)
     search_s = time.perf_counter() - started
     asks = [AnswerAsk("0", question, chosen["0"].chunks)]
+    generated_s = parts.generate_s
     answer = parts.writer.write(asks)["0"]
     seconds = {
         "load": load_s + parts.engine.start_s,
@@ -104,6 +105,6 @@ def _ask(parts: CoragParts, question: str, method: str, load_s: float, reporter:
         "retrieve": retrieved.retrieve_s,
         "search": search_s,
         "prompt": parts.writer.stats.prompt_s,
-        "generate": parts.generate_s,
+        "generate": parts.generate_s - generated_s,
     }
     return Asked(answer, chosen["0"], config.budget.tokens, seconds)

@@ -4,7 +4,13 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from pipelines.corag.budget import check_costs, check_rewards, order_cost
+from pipelines.corag.budget import (
+    check_costs,
+    check_rewards,
+    filled,
+    order_cost,
+    scored_once,
+)
 from pipelines.corag.types import Order, Search, Selection
 
 Position = tuple[Hashable, int]
@@ -66,7 +72,7 @@ def mmr_search(
         )
     if not 0 <= weight <= 1:
         raise ValueError(f"MMR: weight is {weight}, must be between 0 and 1")
-    return _scored_once(checked, mmr_order(checked, limit, similarities, vectors, weight), 0)
+    return scored_once(checked, mmr_order(checked, limit, similarities, vectors, weight))
 
 
 def mmr_order(
@@ -101,16 +107,12 @@ def _reranked(costs: Sequence[int], budget: int, positions: Sequence[Position] |
     ranked = sorted(
         zip(scores, singles, strict=True), key=lambda found: (-found[0], costs[found[1][0]])
     )
-    filled: list[int] = []
-    left = budget
-    for _, (chunk,) in ranked:
-        if costs[chunk] <= left:
-            filled.append(chunk)
-            left -= costs[chunk]
-    if len(filled) == 1:
-        return Selection((filled[0],), budget - left, ranked[0][0], 1)
-    order = tuple(filled) if positions is None else _reading_order(filled, positions)
-    return (yield from _scored_once(costs, order, 1))
+    order = filled(costs, budget, (chunk for _, (chunk,) in ranked))
+    if len(order) == 1:
+        return Selection(order, order_cost(costs, order), ranked[0][0], 1)
+    if positions is not None:
+        order = _reading_order(order, positions)
+    return (yield from scored_once(costs, order, 1))
 
 
 def _reading_order(chosen: Sequence[int], positions: Sequence[Position]) -> Order:
@@ -120,10 +122,3 @@ def _reading_order(chosen: Sequence[int], positions: Sequence[Position]) -> Orde
     return tuple(
         sorted(chosen, key=lambda chunk: (documents[positions[chunk][0]], positions[chunk][1]))
     )
-
-
-def _scored_once(costs: Sequence[int], order: Order, asks_before: int) -> Search:
-    if not order:
-        return Selection((), 0, 0.0)
-    (reward,) = check_rewards([order], (yield [order]))
-    return Selection(order, order_cost(costs, order), reward, asks_before + 1)

@@ -1,10 +1,10 @@
-"""Checks that every search over orders shares: costs, budget and the rewards it is sent."""
+"""What searches over orders share: checks of costs, budget and rewards; filling the budget."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import index
 
-from pipelines.corag.types import Order
+from pipelines.corag.types import Order, Search, Selection
 
 
 def check_costs(costs: Sequence[int], budget: int) -> tuple[tuple[int, ...], int]:
@@ -47,6 +47,25 @@ def check_rewards(orders: Sequence[Order], rewards: Sequence[float] | None) -> l
 def order_cost(costs: Sequence[int], order: Order) -> int:
     """Tokens of an order."""
     return sum(costs[chunk] for chunk in order)
+
+
+def filled(costs: Sequence[int], budget: int, ranked: Iterable[int]) -> Order:
+    """The chunks of `ranked`, in that order, that still fit the budget; others are passed over."""
+    taken: list[int] = []
+    left = budget
+    for chunk in ranked:
+        if costs[chunk] <= left:
+            taken.append(chunk)
+            left -= costs[chunk]
+    return tuple(taken)
+
+
+def scored_once(costs: Sequence[int], order: Order, asks_before: int = 0) -> Search:
+    """Asks for one reward, that of an order which is chosen already; for none if it is empty."""
+    if not order:
+        return Selection((), 0, 0.0)
+    (reward,) = check_rewards([order], (yield [order]))
+    return Selection(order, order_cost(costs, order), reward, asks_before + 1)
 
 
 def _integer(value: object) -> int | None:

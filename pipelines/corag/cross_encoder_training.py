@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from actors.expansion.batches import pack
 from actors.expansion.joining import ChunkTokens
 from actors.expansion.template import ModelInput, Template
 from actors.expansion.types import QueryOrders, RerankerError
+from actors.packing import batches_of
 from pipelines.corag.graded_orders import GradedOrder
 
 _BUCKET = 24  # batches whose inputs are sorted by length together
@@ -94,7 +94,7 @@ class TrainedEncoder:
         ]
         inputs = [each.input for each in self.encode(graded)]
         scores = [0.0] * len(inputs)
-        for rows in pack([len(each.ids) for each in inputs], 4096):
+        for rows in batches_of([len(each.ids) for each in inputs], 4096):
             for row, logit in zip(rows, self.logits([inputs[row] for row in rows]), strict=True):
                 scores[row] = float(logit)
         left = iter(scores)
@@ -181,7 +181,7 @@ def set_rate(optimiser: torch.optim.AdamW, done: float, warm_up: float) -> float
 def _packed(bucket: list[Encoded], budget: int, rng: random.Random) -> list[list[Encoded]]:
     made = [
         [bucket[row] for row in rows]
-        for rows in pack([len(each.input.ids) for each in bucket], budget)
+        for rows in batches_of([len(each.input.ids) for each in bucket], budget)
     ]
     rng.shuffle(made)
     return made

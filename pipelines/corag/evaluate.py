@@ -14,13 +14,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from configs.corag import CoragConfig
 from configs.load import ConfigError, to_yaml
 from pipelines.corag.answer import Answer, AnswerAsk
 from pipelines.corag.choosing import Chosen, choose, rewards_by
-from pipelines.corag.methods import MethodContext, describe, make_plan, need_agent
+from pipelines.corag.methods import describe, make_plan, need_agent
 from pipelines.corag.pace import Pace
 from pipelines.corag.report import Summary, summarise, write_report
 from pipelines.corag.results import Key, Results, Row
@@ -30,6 +30,9 @@ from pipelines.data.chunks import Candidates, Question
 from pipelines.data.failures import CorpusError
 from pipelines.files import write_whole
 from pipelines.progress import Bar, Reporter
+
+if TYPE_CHECKING:
+    from pipelines.corag.raptor_pools import RaptorPools
 
 RESULTS = "results.jsonl"
 
@@ -70,8 +73,7 @@ def evaluate(config: CoragConfig, reporter: Reporter, *, shared: Path | None = N
             if results.passed_over:
                 reporter.say(f"{results.passed_over} rows of another setup are passed over")
             raptor = raptor_for(parts, config.run.methods, reporter)
-            context = parts.context(**raptor)
-            _Run(parts, context, results).run(questions, reporter)
+            _Run(parts, results, raptor).run(questions, reporter)
             wanted = {question.id for question in questions}
             rows = [
                 row
@@ -126,14 +128,16 @@ def _agent_hash(path: str) -> str:
 class _Run:
     """The rows of an evaluation that are still missing."""
 
-    def __init__(self, parts: CoragParts, context: MethodContext, results: Results) -> None:
-        self._parts, self._context, self._results = parts, context, results
+    def __init__(self, parts: CoragParts, results: Results, raptor: "RaptorPools | None") -> None:
+        self._parts, self._results, self._raptor = parts, results, raptor
+        self._context = parts.context(raptor=raptor)
         self._pace = Pace()
 
     def run(self, questions: Sequence[Question], reporter: Reporter) -> None:
         config = self._parts.config
         per_question = len(config.run.methods) * len(config.budget.evaluate)
-        missing = [q for q in questions if any(key not in self._results for key in self._keys(q))]
+        lacking = {id_ for id_, _, _ in self._missing(questions)}
+        missing = [question for question in questions if question.id in lacking]
         done = (len(questions) - len(missing)) * per_question
         size = config.scoring.concurrency
         with reporter.bar("evaluate", len(questions) * per_question) as bar:
@@ -141,12 +145,15 @@ class _Run:
                 batch = missing[start : start + size]
                 done = self._batch(batch, bar, done)
 
-    def _keys(self, question: Question) -> list[Key]:
+    def _missing(self, questions: Sequence[Question]) -> list[Key]:
+        """What is not known yet of these questions."""
         config = self._parts.config
         return [
-            (question.id, method, budget)
+            key
+            for question in questions
             for budget in config.budget.evaluate
             for method in config.run.methods
+            if (key := (question.id, method, budget)) not in self._results
         ]
 
     def _batch(self, questions: Sequence[Question], bar: Bar, done: int) -> int:
@@ -159,13 +166,20 @@ class _Run:
             question.id: (question, candidates)
             for question, candidates in zip(questions, retrieved.candidates, strict=True)
         }
+        if self._raptor is not None:
+            lacking = {id_ for id_, method, _ in self._missing(questions) if method == "raptor"}
+            self._raptor.prepare([known[id_][1] for id_ in known if id_ in lacking])
         for budget in self._parts.config.budget.evaluate:
+            limits = {
+                id_: self._parts.limit(q.text, q.kind, budget, len(candidates.chunks))
+                for id_, (q, candidates) in known.items()
+            }
             chosen: dict[Key, Chosen] = {}
             for method in self._parts.config.run.methods:
                 keys = [(id_, method, budget) for id_ in known]
                 todo = [key for key in keys if key not in self._results]
                 done += len(keys) - len(todo)
-                chosen |= self._choose(method, budget, todo, known)
+                chosen |= self._choose(method, budget, todo, known, limits)
                 bar.update(done, f"{method}, {budget:,} tokens: chunks chosen")
             self._results.add(self._answered(budget, chosen, known, shares))
             done += len(chosen)
@@ -178,12 +192,12 @@ class _Run:
         budget: int,
         keys: Sequence[Key],
         known: Mapping[str, tuple[Question, Candidates]],
+        limits: Mapping[str, int],
     ) -> dict[Key, Chosen]:
         plans = {}
         for key in keys:
             question, candidates = known[key[0]]
-            limit = self._parts.limit(question.text, question.kind, budget, len(candidates.chunks))
-            plan = make_plan(method, candidates, limit, self._context)
+            plan = make_plan(method, candidates, limits[question.id], self._context)
             plans[question.id] = question.text, plan
         concurrency = self._parts.config.scoring.concurrency
         chosen, spent = choose(plans, self._parts.scoring, concurrency)

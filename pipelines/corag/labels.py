@@ -6,13 +6,13 @@ cut off at any moment: a half-written last line is dropped when it is opened aga
 
 import fcntl
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
+from cluster.run_dir import drop_half_line
 from pipelines.corag.types import Configuration, TreeSettings
 from pipelines.data.chunks import Question
 
@@ -128,7 +128,7 @@ class LabelFile:
             raise LabelError(f"{path} cannot be written: {error.strerror}") from error
         try:
             _lock(self._file, path, lock_s)
-            _drop_half_line(self._file)
+            drop_half_line(path)
             self._known = {label.query: label for label in read_labels(path)}
             for label in self._known.values():
                 if label.configuration != configuration:
@@ -211,10 +211,3 @@ def _lock(file: BinaryIO, path: Path, seconds: float) -> None:
                     f"{path} is in use by another sweep: wait for it, or name another folder"
                 ) from None
             time.sleep(0.05)
-
-
-def _drop_half_line(file: BinaryIO) -> None:
-    file.seek(0)
-    whole = file.read()
-    if whole and not whole.endswith(b"\n"):
-        os.ftruncate(file.fileno(), whole.rfind(b"\n") + 1)

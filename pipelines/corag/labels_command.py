@@ -59,16 +59,16 @@ def make_labels(config: CoragConfig, out: Path | None, reporter: Reporter) -> An
 
 def train_from(config: CoragConfig, labels: Path, out: Path, reporter: Reporter) -> dict[str, Any]:
     """Trains an agent on the labels of a file into `out`, and gives what was measured."""
-    from actors.search.dense.embed import Embedder
     from pipelines.corag.agent_training import AgentSettings, train_agent
+    from pipelines.corag.indexing import embedder_options
     from pipelines.corag.labels import LabelError, read_labels
-    from pipelines.data.minilm import resolve_embedder
+    from pipelines.data.chunk_vectors import load_embedder
 
     found = read_labels(labels)
     if not found:
         raise LabelError(f"labels {labels}: there are none")
     rerankers = tuple(dict.fromkeys(label.configuration.reranker for label in found))
-    a, e = config.agent, config.embedder
+    a = config.agent
     settings = AgentSettings(
         epochs=a.epochs,
         batch_size=a.batch_size,
@@ -79,13 +79,7 @@ def train_from(config: CoragConfig, labels: Path, out: Path, reporter: Reporter)
         wandb=config.tracking.wandb,
         project=config.tracking.project,
     )
-    encoder = Embedder(
-        resolve_embedder(e.model, report=reporter.say),
-        device=e.device or None,
-        batch_size=e.batch_size,
-        query_prefix=e.query_prefix,
-        passage_prefix=e.passage_prefix,
-    )
+    encoder = load_embedder(embedder_options(config), report=reporter.say)
     space = search_space(config, rerankers)
     return train_agent(found, encoder, space, out, settings, reporter).metrics
 

@@ -3,13 +3,11 @@
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from actors.rollout.types import Completion, GenerationRequest, Sampling
 from configs.corag import CoragConfig
-
-if TYPE_CHECKING:
-    from actors.rollout.types import Engine
+from pipelines.corag.answer import Generator, generator
 
 
 class LateEngine:
@@ -20,33 +18,25 @@ class LateEngine:
 
     def __init__(self, config: CoragConfig, model: str, context: int, stack: ExitStack) -> None:
         self._config, self._model, self._context, self._stack = config, model, context, stack
-        self._engine: Engine | None = None
-        self._fleet: Any = None
+        self._generate: Generator | None = None
         self.start_s = 0.0
 
     def __call__(
         self, requests: Sequence[GenerationRequest], sampling: Sampling
     ) -> Iterator[tuple[str, Completion]]:
         """See `answer.Generator`."""
-        if self._fleet is None and self._engine is None:
+        if self._generate is None:
             started = time.perf_counter()
-            self._start()
+            self._generate = generator(self._start())
             self.start_s = time.perf_counter() - started
-        if self._fleet is not None:
-            yield from self._fleet.stream(
-                "generate", requests, sampling, key=lambda request: request.key
-            )
-        else:
-            assert self._engine is not None
-            yield from self._engine.generate(requests, sampling)
+        yield from self._generate(requests, sampling)
 
-    def _start(self) -> None:
+    def _start(self) -> Any:
         if self._config.rollout.workers:
-            self._fleet = self._stack.enter_context(self._start_fleet())
-        else:
-            from actors.rollout.worker import make_engine
+            return self._stack.enter_context(self._start_fleet())
+        from actors.rollout.worker import make_engine
 
-            self._engine = make_engine(self._config.rollout.engine, self._model, **self._options())
+        return make_engine(self._config.rollout.engine, self._model, **self._options())
 
     def _options(self) -> dict[str, Any]:
         r = self._config.rollout

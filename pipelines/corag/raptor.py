@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pipelines.corag.budget import check_costs, check_rewards, order_cost
+from pipelines.corag.budget import check_costs, filled, scored_once
 from pipelines.corag.soft_clusters import DIMENSIONS, MOST_CLUSTERS, THRESHOLD, soft_clusters
-from pipelines.corag.types import Search, Selection
+from pipelines.corag.types import Search
 from pipelines.data.chunks import Candidates, Chunk
 
 Group = tuple[str, ...]
@@ -280,14 +280,6 @@ def raptor_search(costs: Sequence[int], budget: int) -> Search:
     Raises:
         ValueError: a cost below 1 or a budget below 0.
     """
-    checked, left = check_costs(costs, budget)
-    taken: list[int] = []
-    for node, tokens in enumerate(checked):
-        if tokens <= left:
-            taken.append(node)
-            left -= tokens
-    order = tuple(taken)
-    if not order:
-        return Selection((), 0, 0.0)
-    (reward,) = check_rewards([order], (yield [order]))
-    return Selection(order, order_cost(checked, order), reward, 1)
+    checked, limit = check_costs(costs, budget)
+    order = filled(checked, limit, range(len(checked)))
+    return (yield from scored_once(checked, order))

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipelines.corag.methods import RaptorPool
+from pipelines.corag.methods import MethodError, RaptorPool
 from pipelines.corag.raptor import (
+    Group,
     RaptorCost,
     RaptorSettings,
     RaptorTree,
@@ -24,6 +25,7 @@ from pipelines.corag.raptor import (
 from pipelines.corag.raptor_store import kept_raptor, raptor_key
 from pipelines.corag.summariser import SUMMARY_TOKENS, Summariser
 from pipelines.data.chunks import Candidates
+from pipelines.progress import Reporter, SilentReporter
 
 if TYPE_CHECKING:
     from pipelines.corag.answer import AnswerWriter
@@ -35,7 +37,9 @@ class RaptorPools:
     """From a question's candidates to these and the summaries above, nearest first.
 
     Trees over candidates are built when first asked for (`prepare` builds many at once);
-    `use_corpus` takes one tree over all chunks instead. `cost` adds up what all trees took.
+    `use_corpus` takes one tree over all chunks instead. `cost` adds up what all trees took. With
+    `as_many` a question gets as many of its nearest nodes as it has candidates, else all of them.
+    Raises `MethodError` for a model whose context has no room for summaries.
     """
 
     def __init__(
@@ -46,13 +50,16 @@ class RaptorPools:
         *,
         summary_tokens: int = SUMMARY_TOKENS,
         seed: int = 0,
+        as_many: bool = False,
+        reporter: Reporter | None = None,
     ) -> None:
-        self._index, self._counter = index, counter
+        self._index, self._counter, self._as_many = index, counter, as_many
+        self._reporter = reporter or SilentReporter()
         self._summary_tokens = summary_tokens
         self.summariser = Summariser(writer, summary_tokens)
         room = self.summariser.room
         if room < 2 * summary_tokens:
-            raise ValueError(
+            raise MethodError(
                 f"RAPTOR: the model's context leaves {room} tokens for what is summarised, at "
                 f"least {2 * summary_tokens} are needed: raise rollout.context"
             )
@@ -69,6 +76,8 @@ class RaptorPools:
             self.prepare([candidates])
             tree = self._trees[_key(candidates)]
         chunks = raptor_candidates(tree, candidates).chunks
+        if self._as_many:
+            chunks = chunks[: len(candidates.chunks)]
         costs = [chunk.tokens for chunk in chunks]
         return RaptorPool(chunks, lambda budget: raptor_search(costs, budget))
 
@@ -98,14 +107,25 @@ class RaptorPools:
             self.settings,
         )
         self._corpus = kept_raptor(folder, key, self._over_corpus)
-        self._add(self._corpus.cost)
+        cost = self._corpus.cost
+        self._add(cost)
+        self._reporter.say(
+            f"RAPTOR: {cost.summaries:,} summaries of {cost.input_tokens:,} tokens in "
+            f"{cost.output_tokens:,}"
+        )
 
     def _over_corpus(self) -> RaptorTree:
         chunks = list(self._index.chunks.values())
+        self._reporter.say(f"RAPTOR: the model summarises clusters of {len(chunks):,} chunks, once")
+
+        def summarise(groups: Sequence[Group]) -> list[str]:
+            with self._reporter.bar("summaries", len(groups)) as bar:
+                return self.summariser(groups, lambda done, _: bar.update(done))
+
         return build_raptor(
             chunks,
             self._index.vectors_of([chunk.id for chunk in chunks]),
-            self.summariser,
+            summarise,
             self._embed,
             self._counter.count,
             self.settings,

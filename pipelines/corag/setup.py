@@ -8,15 +8,14 @@ Small runs need no Ray: scoring and writing happen in this process until `scorin
 not cached.
 """
 
-import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from actors.expansion.catalog import RERANKERS, find_spec, make_reranker
+from actors.expansion.catalog import find_spec
 from configs.corag import CoragConfig
 from pipelines.corag.answer import AnswerWriter
 from pipelines.corag.answer_cache import AnswerCache
@@ -24,6 +23,7 @@ from pipelines.corag.late_engine import LateEngine
 from pipelines.corag.local_scoring import LocalScoring, Scoring
 from pipelines.corag.methods import MethodContext
 from pipelines.corag.prompt import answer_messages
+from pipelines.corag.reranker_settings import FOLDER as CROSS_ENCODER_FOLDER
 from pipelines.corag.score_cache import ScoreCache
 from pipelines.corag.types import Configuration, TreeSettings
 from pipelines.data.cache import cache_folder
@@ -33,16 +33,14 @@ from pipelines.progress import Reporter, SilentReporter
 
 if TYPE_CHECKING:
     from pipelines.corag.agent import ConfigurationAgent
+    from pipelines.corag.raptor_pools import RaptorPools
     from pipelines.data.chunk_index import ChunkIndex
     from pipelines.data.tokens import TokenCounter
-
-log = logging.getLogger(__name__)
 
 MARK_TOKENS = 8
 """A chunk's number, its brackets and its line break in the prompt, at most."""
 PROMPT_TOKENS = 512
 """What is kept for question, instructions and chat format where the context is not configured."""
-CROSS_ENCODER = "cross-encoder-minilm"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,19 +168,17 @@ def open_scoring(
     reporter: Reporter,
 ) -> Iterator[Scoring]:
     """The rerankers of these names, each made when it is first asked."""
-    for name in names:
-        find_spec(name)  # an unknown name is said before anything is loaded
+    specs = {name: find_spec(name) for name in names}  # an unknown one is said before any loads
     options = {name: reranker_options(config, name, index, reporter) for name in names}
     if not config.scoring.workers:
-        makers = {name: _maker(name, options[name]) for name in names}
-        with LocalScoring(makers, cache=cache) as local:
+        with LocalScoring.of_specs(specs, reranker_options=options, cache=cache) as local:
             yield local
         return
     from pipelines.corag.scoring import ScoringFleets, ScoringOptions
 
     s = config.scoring
     with ScoringFleets(
-        {name: RERANKERS[name] for name in names},
+        specs,
         ScoringOptions(
             workers=s.workers,
             cpus=s.cpus,
@@ -197,10 +193,6 @@ def open_scoring(
         cache=cache,
     ) as fleets:
         yield fleets
-
-
-def _maker(name: str, options: Mapping[str, Any]) -> Callable[[], Any]:
-    return lambda: make_reranker(name, **options)
 
 
 def reranker_options(
@@ -235,7 +227,7 @@ def _own_model(name: str, config: CoragConfig, reporter: Reporter) -> Path | str
         return resolve_embedder("minilm", report=reporter.say)
     if name == "likelihood":
         return resolve_model(config.model.path, report=reporter.say)
-    return cache_folder() / CROSS_ENCODER
+    return cache_folder() / CROSS_ENCODER_FOLDER
 
 
 # --- answers -------------------------------------------------------------------------------------
@@ -277,10 +269,24 @@ def _context(config: CoragConfig, model: Path | str) -> int:
 # --- summaries -----------------------------------------------------------------------------------
 
 
-def raptor_for(parts: CoragParts, methods: Sequence[str], reporter: Reporter) -> dict[str, Any]:
-    """What the method raptor needs, if it is among the methods."""
+def raptor_for(
+    parts: CoragParts, methods: Sequence[str], reporter: Reporter
+) -> "RaptorPools | None":
+    """What the method raptor chooses from, if it is among the methods: a tree over the whole
+    corpus, built once and kept (`run.raptor` = corpus), or one over each question's candidates."""
     if "raptor" not in methods:
-        return {}
-    from pipelines.corag.summaries import raptor_pools
+        return None
+    from pipelines.corag.raptor_pools import RaptorPools
 
-    return {"raptor": raptor_pools(parts, reporter)}
+    pools = RaptorPools(
+        parts.index,
+        parts.writer,
+        parts.counter,
+        summary_tokens=parts.config.model.max_new_tokens,
+        seed=parts.config.run.seed,
+        as_many=True,
+        reporter=reporter,
+    )
+    if parts.config.run.raptor == "corpus":
+        pools.use_corpus(parts.cache)
+    return pools

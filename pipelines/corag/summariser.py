@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from pipelines.corag.answer import AnswerWriter
+from pipelines.corag.answer import AnswerWriter, Progress
 
 SUMMARY_TOKENS = 100
 """The most tokens of a summary; the paper's are 131 on average."""
-INSTRUCTION = "Summarise these texts in one short paragraph. Keep names, numbers and findings."
-SYSTEM = "You write exact summaries."
+INSTRUCTION = "Summarise these texts in a few sentences that keep names and numbers."
+SYSTEM = "You summarise texts, briefly and exactly."
 MARGIN_TOKENS = 64
 """For the line breaks between texts."""
 
@@ -34,6 +34,8 @@ class Summariser:
         used = len(prompter.ids(summary_messages([]), "a summary")) + MARGIN_TOKENS
         return prompter.max_model_len - prompter.max_new_tokens - used
 
-    def __call__(self, groups: Sequence[Sequence[str]]) -> list[str]:
+    def __call__(
+        self, groups: Sequence[Sequence[str]], progress: Progress | None = None
+    ) -> list[str]:
         """A summary of each group. Raises what `AnswerWriter.write` raises."""
-        return self.writer.complete([summary_messages(group) for group in groups])
+        return self.writer.complete([summary_messages(group) for group in groups], progress)

@@ -15,7 +15,6 @@ import platform
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -44,6 +43,7 @@ from pipelines.data.cache import fill, is_complete, sha256
 from pipelines.data.failures import CorpusError
 from pipelines.data.minilm import resolve_embedder
 from pipelines.progress import Reporter, SilentReporter
+from pipelines.threads import torch_threads
 
 CARD = "model_card.json"
 _RECIPE = 2  # raised whenever the same settings would give other weights
@@ -60,7 +60,7 @@ def train_cross_encoder(settings: CrossEncoderSettings, reporter: Reporter | Non
     if is_complete(settings.folder, made):
         reporter.say(f"{settings.folder} is there already, made with the same settings and data")
         return settings.folder
-    with _threads(settings.threads), fill(settings.folder, made) as scratch:
+    with torch_threads(settings.threads), fill(settings.folder, made) as scratch:
         started = time.perf_counter()
         lists = load_lists(settings, embedder(base))
         reporter.say("; ".join(f"{source}: {_counted(of)}" for source, of in lists.items()))
@@ -306,19 +306,6 @@ def _counts(lists: Sequence[RankingList]) -> dict[str, int]:
 
 def _counted(lists: Sequence[RankingList]) -> str:
     return ", ".join(f"{count} {split}" for split, count in _counts(lists).items())
-
-
-@contextmanager
-def _threads(wanted: int) -> Iterator[None]:
-    import torch
-
-    before = torch.get_num_threads()
-    if wanted:
-        torch.set_num_threads(wanted)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _torch_threads() -> int:

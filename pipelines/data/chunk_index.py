@@ -290,11 +290,9 @@ class ChunkIndex:
             chunks = {c.id: c for line in lines if line for c in (Chunk(**json.loads(line)),)}
             vectors = np.load(folder / VECTORS_FILE, mmap_mode="r", allow_pickle=False)
             dense = DenseIndex.open(folder / DENSE_FOLDER)
-        except (OSError, TypeError, DenseError) as error:
-            raise ChunkIndexError(f"{folder} is damaged ({error}): {again}") from error
-        except ValueError as error:
-            if isinstance(error, ChunkIndexError):
-                raise
+        except ChunkIndexError:
+            raise
+        except (OSError, TypeError, ValueError, DenseError) as error:
             raise ChunkIndexError(f"{folder} is damaged ({error}): {again}") from error
         shape = (manifest.chunks, manifest.dimension)
         if vectors.shape != shape or not len(dense) == len(chunks) == manifest.chunks:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from actors.search.dense.embed import Embedder, embed_cached
+from pipelines.data.cache import Report
 from pipelines.data.chunk_manifest import EmbedderOptions
 from pipelines.data.chunks import Chunk
 from pipelines.data.failures import BuildError
@@ -36,10 +37,12 @@ class _Part:
     texts: tuple[str, ...]
 
 
-def load_embedder(options: EmbedderOptions, cache: str | Path | None = None) -> Embedder:
+def load_embedder(
+    options: EmbedderOptions, cache: str | Path | None = None, report: Report | None = None
+) -> Embedder:
     """The model of these options. Raises `EmbedderError`, `FetchError`."""
     return Embedder(
-        resolve_embedder(options.model, cache),
+        resolve_embedder(options.model, cache, report),
         device=options.device,
         batch_size=options.batch_size,
         max_tokens=options.max_tokens,

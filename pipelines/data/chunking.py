@@ -14,8 +14,6 @@ from pipelines.data.failures import CorpusError
 from pipelines.data.sentences import Span, sentences, words
 from pipelines.data.tokens import TokenCounter
 
-SIZES = (256, 512, 1024)
-"""The paper's chunk sizes, tokens."""
 MIN_SIZE = 8
 PART_BREAK = "\n"
 _SURE = 0.85  # of a chunk: what its sentences counted one by one may be without doubt

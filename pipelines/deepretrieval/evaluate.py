@@ -28,9 +28,10 @@ from pipelines.deepretrieval.failures import EvaluationError
 from pipelines.deepretrieval.language import LANGUAGES
 from pipelines.deepretrieval.ranked import Entry, ndcg, write_runs
 from pipelines.deepretrieval.reward import INFRA_FAILURE, OK
-from pipelines.deepretrieval.rollout import Rollout, asks, seed_of
+from pipelines.deepretrieval.rollout import Rollout, asks
 from pipelines.files import write_whole
 from pipelines.progress import Reporter
+from pipelines.seeds import seed_of
 
 BATCH_TASKS = 64
 PSEUDO_TOKENS = 96

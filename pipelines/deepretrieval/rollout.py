@@ -1,6 +1,5 @@
 """One rollout of the rewriter, how it is asked for, and what a batch of them amounts to."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pipelines.deepretrieval.reward import (
     RECALL_TIERS,
     Score,
 )
+from pipelines.seeds import seed_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,6 @@ class Ask:
     task: Task
     index: int
     request: GenerationRequest
-
-
-def seed_of(*parts: object) -> int:
-    """A 31-bit seed that depends on all parts: the same run draws the same samples, resumed or
-    not, on however many workers."""
-    digest = hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=4).digest()
-    return int.from_bytes(digest, "big") >> 1
 
 
 def asks(

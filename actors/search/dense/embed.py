@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from actors.model_files import hashed_files
+
 Progress = Callable[[int, int], None]
 """Told (texts done, texts in all) after each batch."""
 
-_WEIGHTS = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
+_WEIGHTS = tuple(f"**/*.{end}" for end in ("json", "safetensors", "bin", "txt", "model"))
 
 
 class EmbedderError(RuntimeError):
@@ -81,12 +83,8 @@ class Embedder:
             commit = getattr(self._model[0].model.config, "_commit_hash", None)
             digest.update(f"{self.name}@{commit}".encode())
             return digest.hexdigest()[:16]
-        files = {path for pattern in _WEIGHTS for path in self._folder.rglob(pattern)}
-        files -= {self._folder / "complete.json"}
-        for path in sorted(files):
-            digest.update(path.relative_to(self._folder).as_posix().encode())
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
+        for name, content in hashed_files(self._folder, _WEIGHTS):
+            digest.update(name.encode() + content)
         return digest.hexdigest()[:16]
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

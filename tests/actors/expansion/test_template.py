@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.expansion.batches import pack
 from actors.expansion.joining import ChunkTokens
 from actors.expansion.template import Template, longest_first
+from actors.packing import batches_of
 from tests.tiny_cross_encoder import write_cross_encoder
 
 WORDS = ["gout", "a1", "old", "x", "zz top", " ", "\n", "Ünïcode", "!?"]
@@ -98,7 +98,7 @@ def test_longest_first_by_hand() -> None:
 
 @given(st.lists(st.integers(1, 50), max_size=30), st.integers(1, 120))
 def test_batches_keep_their_budget(lengths: list[int], budget: int) -> None:
-    batches = pack(lengths, budget)
+    batches = batches_of(lengths, budget)
     assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
     for batch in batches:
         longest = max(lengths[i] for i in batch)

@@ -2,9 +2,12 @@
 
 import hashlib
 import json
+import string
 from pathlib import Path
 
 import numpy as np
+
+from tests.tiny_bert import write_mean_pooled
 
 WORDS = (
     "does gout asthma angina measles anemia ulcer respond to aspirin zinc digoxin lithium iron "
@@ -81,32 +84,9 @@ def snippet(article: int, offset: int, text: str) -> dict:
 
 def write_word_embedder(folder: Path, seed: int = 0) -> Path:
     """A two-layer BERT over `WORDS` with mean pooling; 32 dimensions, 64 tokens."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.models import Pooling, Transformer
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-
-    source = folder.with_name(f"{folder.name}-bert")
-    source.mkdir(parents=True)
-    letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *letters]
-    vocabulary += [f"##{letter}" for letter in letters]
-    (source / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
-    torch.manual_seed(seed)
-    config = BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=64,
-        initializer_range=0.2,
+    return write_mean_pooled(
+        folder, [*WORDS, *string.ascii_lowercase], hidden=32, window=64, spread=0.2, seed=seed
     )
-    BertModel(config).save_pretrained(source)
-    BertTokenizerFast(str(source / "vocab.txt")).save_pretrained(source)
-    words = Transformer(str(source), max_seq_length=64)
-    SentenceTransformer(modules=[words, Pooling(32)], device="cpu").save(str(folder))
-    return folder
 
 
 def _write(path: Path, rows: list[dict]) -> Path:

@@ -9,7 +9,8 @@ from actors.search.types import InfraFailure, QueryError, SearchResult
 from pipelines.data.task import Task
 from pipelines.deepretrieval.answer import Answer, FormatError
 from pipelines.deepretrieval.reward import Score
-from pipelines.deepretrieval.rollout import Ask, Rollout, asks, sample_row, seed_of, summary
+from pipelines.deepretrieval.rollout import Ask, Rollout, asks, sample_row, summary
+from pipelines.seeds import seed_of
 
 
 def task(id):
