@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from pipelines.corag.command import corag_app
+from pipelines.corag.cli import corag_app
 from pipelines.index_cli import index_app
 from pipelines.ir_cli import evaluate_ir
 from pipelines.plain_errors import errors, plain_errors

@@ -126,7 +126,6 @@ def methods(
         AGENT: dict(zip(test, agent.configure(vectors), strict=True)),
         BEST_FIXED: dict.fromkeys(test, fixed),
         DEFAULTS: dict.fromkeys(test, defaults),
-        ORACLE: oracle(labels, test),
     }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from cluster.tracking import JsonlTracker, Trackers, WandbTracker
 from pipelines.corag.agent import AgentError, ConfigurationAgent, EncoderFacts, QueryEncoder
-from pipelines.corag.agent_comparison import compare, methods, nearest_label
+from pipelines.corag.agent_comparison import ORACLE, compare, methods, nearest_label, oracle
 from pipelines.corag.agent_data import Split, Target, split_queries, targets
 from pipelines.corag.labels import Label, LabelError
 from pipelines.corag.space import SearchSpace
@@ -182,6 +182,7 @@ def _tested(
     texts = _text(labels)
     vectors, _ = encoder.embed_queries([texts[query] for query in split.test])
     chosen = methods(agent, vectors, labels, split.train, split.test)
+    chosen[ORACLE] = oracle(labels, split.test)
     try:
         return compare(chosen, nearest_label(labels, agent.space)).flat("test")
     except LabelError as error:

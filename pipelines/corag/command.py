@@ -1,8 +1,7 @@
-"""The `seekray corag` commands: index, answer, evaluate, label, train-agent, train-reranker."""
+"""The `seekray corag` commands: index, answer, evaluate; those that teach are beside."""
 
 import json as json_module
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -138,11 +137,11 @@ def index(
 
     with plain_errors(known):
         more = [] if workers is None else [f"embedder.workers={workers}"]
-        resolved = _load(config, [*(overrides or []), *more])
+        resolved = load(config, [*(overrides or []), *more])
         from pipelines.corag.indexing import build_index
 
         count = build_index(resolved, source, out, RichReporter(console))
-    _say(f"{count:,} chunks of at most {resolved.data.chunk_tokens} tokens are in {out}")
+    say(f"{count:,} chunks of at most {resolved.data.chunk_tokens} tokens are in {out}")
 
 
 @corag_app.command(cls=_ExplainCommand)
@@ -206,7 +205,7 @@ def answer(
     from pipelines.progress import RichReporter
 
     with plain_errors(known):
-        resolved = _load(
+        resolved = load(
             config,
             [
                 *(overrides or []),
@@ -215,7 +214,7 @@ def answer(
                 *_given("reranker.name", reranker),
                 *_given("agent.path", agent),
                 *_given("data.index", index),
-                *_on_ray(workers, address),
+                *on_ray(workers, address),
             ],
         )
         if not resolved.data.index:
@@ -267,128 +266,18 @@ def evaluate(
     from pipelines.progress import RichReporter
 
     with plain_errors(known):
-        resolved = _load(config, [*(overrides or []), *_on_ray(workers, address)])
+        resolved = load(config, [*(overrides or []), *on_ray(workers, address)])
         from pipelines.corag.evaluate import evaluate as run
         from pipelines.corag.report import as_rich
 
         done = run(resolved, RichReporter(console))
     console.print(as_rich(done.summaries))
     for name in ("report.md", "report.json", "results.jsonl", "plots"):
-        _say(f"{name}: {done.folder / name}")
+        say(f"{name}: {done.folder / name}")
 
 
-@corag_app.command()
-def label(
-    overrides: Overrides = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The sweep's folder. Default: RUN_DIR/labels."),
-    ] = None,
-    config: Config = "basic/corag",
-    workers: Workers = None,
-    address: Address = None,
-) -> None:
-    """Try rerankers and search settings on training questions: what the agent learns from.
-
-    A Ray Tune sweep; every configuration is scored by ROUGE-L of the answers. Stop it any time: the
-    same command goes on where it stopped. Labels are in labels.jsonl of the folder.
-
-    Examples:
-
-      seekray corag label data.questions=bioasq_golden.jsonl --out runs/labels
-
-      seekray corag label data.questions=QA.jsonl labels.max_questions=60 \\
-        labels.rerankers=\\[minilm,bm25]
-    """
-    from pipelines.progress import RichReporter
-
-    with plain_errors(known):
-        resolved = _load(config, [*(overrides or []), *_on_ray(workers, address)])
-        from pipelines.corag.labels_command import make_labels
-
-        result = make_labels(resolved, out, RichReporter(console))
-    _say(
-        f"{result.rows:,} labels of {result.questions} questions under {result.configurations} "
-        f"configurations ({result.dropped} dropped early): {result.labels}"
-    )
-
-
-@corag_app.command("train-agent")
-def train_agent_command(
-    labels: Annotated[
-        Path, typer.Option("--labels", "-l", help="labels.jsonl of `seekray corag label`.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The agent's folder.")],
-    overrides: Overrides = None,
-    config: Config = "basic/corag",
-) -> None:
-    """Train the agent that sets reranker and search for each question.
-
-    Examples:
-
-      seekray corag train-agent --labels runs/labels/labels.jsonl --out runs/agent
-
-      seekray corag train-agent -l labels.jsonl -o runs/agent agent.epochs=120 agent.least_gap=0.05
-    """
-    from pipelines.progress import RichReporter
-
-    with plain_errors(known):
-        resolved = _load(config, overrides or [])
-        from pipelines.corag.labels_command import train_from
-
-        metrics = train_from(resolved, labels, out, RichReporter(console))
-    for name, value in metrics.items():
-        _say(f"{name}: {value:.4g}" if isinstance(value, float) else f"{name}: {value}")
-    _say(f"agent: {out}")
-
-
-@corag_app.command("train-reranker")
-def train_reranker(
-    data: Annotated[
-        Path,
-        typer.Option(
-            "--data",
-            "-d",
-            help="A folder with msmarco_dev_sample.jsonl, bioasq_golden.jsonl and "
-            "pubmedqa_chunks.jsonl.",
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The model's folder. Default: where it is looked for."),
-    ] = None,
-    base: Annotated[
-        str, typer.Option(help="The embedder to start from: minilm, a folder or a hub id.")
-    ] = "minilm",
-    seed: Annotated[int, typer.Option(help="Of first weights and order.")] = 0,
-    tokens: Annotated[int | None, typer.Option(min=1, help="Tokens to train on.")] = None,
-) -> None:
-    """Train the reranker `cross-encoder` from the weights of a small embedder.
-
-    Only training parts of the sets are used. The same command does nothing where the model is there
-    already; its settings and results are in model_card.json.
-
-    Examples:
-
-      seekray corag train-reranker --data passages/
-
-      seekray corag train-reranker --data passages/ --out runs/reranker --tokens 500000 --seed 1
-    """
-    from pipelines.progress import RichReporter
-
-    with plain_errors(known):
-        from pipelines.corag.train_reranker import CrossEncoderSettings, train_cross_encoder
-
-        settings = CrossEncoderSettings(
-            data=str(data), out="" if out is None else str(out), base=base, seed=seed
-        )
-        if tokens is not None:
-            settings = replace(settings, tokens=tokens)
-        folder = train_cross_encoder(settings, RichReporter(console))
-    _say(f"reranker: {folder}")
-
-
-def _load(config: str, overrides: list[str]) -> "CoragConfig":
+def load(config: str, overrides: list[str]) -> "CoragConfig":
+    """The resolved configuration. Raises `ConfigError` naming every value that cannot work."""
     from configs.load import load_corag
 
     return load_corag(config, overrides)
@@ -398,7 +287,7 @@ def _given(name: str, value: object) -> list[str]:
     return [] if value is None else [f"{name}={value}"]
 
 
-def _on_ray(workers: int | None, address: str | None) -> list[str]:
+def on_ray(workers: int | None, address: str | None) -> list[str]:
     """Workers that are asked for; to join a cluster means to work on it."""
     if workers is None and address is not None:
         workers = 1
@@ -408,7 +297,7 @@ def _on_ray(workers: int | None, address: str | None) -> list[str]:
 def _show(asked: "Asked") -> None:
     from rich.table import Table
 
-    _say(asked.answer.marked or "(the model wrote nothing)")
+    say(asked.answer.marked or "(the model wrote nothing)")
     selection = asked.chosen.selection
     table = Table("", "chunk", "tokens", "cited", "title or text", padding=(0, 1))
     for number, chunk in enumerate(asked.chosen.chunks, 1):
@@ -418,12 +307,13 @@ def _show(asked: "Asked") -> None:
     console.print()
     console.print(table)
     seconds = ", ".join(f"{name} {value:.2f}" for name, value in asked.seconds.items())
-    _say(
+    say(
         f"cost {selection.cost} of {asked.budget} tokens; utility {selection.reward:.3f} by "
         f"{asked.chosen.plan.reranker}; {selection.iterations} iterations, "
         f"{asked.chosen.sequences} sequences scored; seconds: {seconds}"
     )
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Prints a line as it is."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -2,13 +2,19 @@
 imported from here, so the sweep is looked up by name when it is asked for."""
 
 import importlib
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from configs.corag import CoragConfig
 from configs.load import ConfigError
 from pipelines.corag.space import SearchSpace
+from pipelines.files import write_whole
 from pipelines.progress import Reporter
+
+if TYPE_CHECKING:
+    from pipelines.corag.agent_comparison import Comparison
 
 SWEEP = "tune_sweeps.corag_labels"
 
@@ -82,6 +88,45 @@ def train_from(config: CoragConfig, labels: Path, out: Path, reporter: Reporter)
     encoder = load_embedder(embedder_options(config), report=reporter.say)
     space = search_space(config, rerankers)
     return train_agent(found, encoder, space, out, settings, reporter).metrics
+
+
+def compare_live(
+    config: CoragConfig, agent: Path, labels: Path, out: Path, reporter: Reporter
+) -> "Comparison":
+    """Searches and answers the set's test questions under the agent's choices, the best fixed
+    configuration of the labels and the paper's; `out/comparison.json` keeps the result."""
+    from pipelines.corag.agent import ConfigurationAgent, EncoderFacts
+    from pipelines.corag.agent_comparison import compare, live, methods
+    from pipelines.corag.desk import DeskMaker
+    from pipelines.corag.evaluate import drawn
+    from pipelines.corag.indexing import embedder_options, index_of
+    from pipelines.corag.labels import LabelError, read_labels
+    from pipelines.data.chunk_vectors import load_embedder
+    from pipelines.data.qa_sets import load_qa_set
+
+    if not config.data.questions:
+        raise ConfigError(["data.questions: a value is needed: the set with the test questions"])
+    found = read_labels(labels)
+    qa = load_qa_set(config.data.questions)
+    questions = drawn(qa.of_split("test"), config.data.max_questions, config.run.seed)
+    labelled = tuple(dict.fromkeys(label.query for label in found))
+    if both := {question.id for question in questions} & set(labelled):
+        raise LabelError(f"labels {labels}: test question {min(both)} is among them")
+    out.mkdir(parents=True, exist_ok=True)
+    index = index_of(config, out, reporter).absolute()
+    encoder = load_embedder(embedder_options(config), report=reporter.say)
+    trained = ConfigurationAgent.load(agent, EncoderFacts.of(encoder))
+    config = replace(config, labels=replace(config.labels, rerankers=trained.space.rerankers))
+    ids = [question.id for question in questions]
+    vectors, _ = encoder.embed_queries([question.text for question in questions])
+    choices = methods(trained, vectors, found, labelled, ids)
+    desk = DeskMaker(config, index, out / "cache")()
+    try:
+        comparison = compare(choices, live(desk, questions))
+    finally:
+        desk.close()
+    write_whole(out / "comparison.json", json.dumps(asdict(comparison), indent=1))
+    return comparison
 
 
 def search_space(config: CoragConfig, rerankers: tuple[str, ...]) -> SearchSpace:

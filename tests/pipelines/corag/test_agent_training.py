@@ -14,6 +14,7 @@ from pipelines.corag.agent_comparison import (
     compare,
     methods,
     nearest_label,
+    oracle,
 )
 from pipelines.corag.agent_training import AgentSettings, AgentTraining, train_agent
 from pipelines.corag.labels import LabelError
@@ -34,6 +35,7 @@ def test_the_rule_is_learned_and_beats_the_best_fixed_on_unseen_queries(
     split = trained.split
     vectors, _ = PlainEncoder().embed_queries([TEXTS[query] for query in split.test])
     chosen = methods(trained.agent, vectors, LABELS, split.train, split.test)
+    chosen[ORACLE] = oracle(LABELS, split.test)
     compared = compare(chosen, nearest_label(LABELS, SPACE))
     means = {row.method: row.rouge_l for row in compared.results}
     assert means[AGENT] == pytest.approx(0.9)

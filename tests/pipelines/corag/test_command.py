@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from pipelines.corag.command import corag_app
+from pipelines.corag.cli import corag_app
 from pipelines.corag.results import Results
 from tests.tiny_embedder import write_embedder
 from tests.tiny_qa import write_qa
@@ -203,7 +203,7 @@ def test_an_evaluation_that_is_interrupted_ends_at_once_and_goes_on(
 ) -> None:
     folder = tmp_path / "run"
     arguments = [
-        *(sys.executable, "-c", "from pipelines.corag.command import corag_app; corag_app()"),
+        *(sys.executable, "-c", "from pipelines.corag.cli import corag_app; corag_app()"),
         *("evaluate", *tiny(things), f"data.questions={things['qa']}", f"run_dir={folder}"),
         *("scoring.concurrency=1",),
     ]

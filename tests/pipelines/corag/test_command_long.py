@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from configs.load import load_corag
-from pipelines.corag.command import corag_app
+from pipelines.corag.cli import corag_app
 from pipelines.progress import SilentReporter
 from tests.tiny_embedder import write_embedder
 from tests.tiny_qa import write_qa
