@@ -16,6 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from configs.corag import CoragConfig
+from configs.realm import RealmConfig
 from configs.schema import RewriterConfig
 
 BUILT_IN = Path(__file__).parent
@@ -49,6 +50,11 @@ def load_rewriter(path: Path | str | None, overrides: Sequence[str] = ()) -> Rew
 def load_corag(path: Path | str | None, overrides: Sequence[str] = ()) -> CoragConfig:
     """The configuration of chunk-order search, read like `load_rewriter`'s."""
     return load(CoragConfig, path, overrides)
+
+
+def load_realm(path: Path | str | None, overrides: Sequence[str] = ()) -> RealmConfig:
+    """The configuration of step-wise retrieval, read like `load_rewriter`'s."""
+    return load(RealmConfig, path, overrides)
 
 
 def load(schema: type[C], path: Path | str | None, overrides: Sequence[str] = ()) -> C:

@@ -49,7 +49,7 @@ SWEEPS: dict[str, Sweep] = {
     sweep.name: sweep
     for sweep in (
         Sweep("budget", "budget.evaluate=[{}]", ("1024", "2048", "8192")),
-        Sweep("c", "tree.c={}", ("0", "1", "2", "3")),
+        Sweep("c", "tree.c={}", ("0", "0.1", "0.3", "1", "2", "3")),
         Sweep("lambda", "tree.cost_weight={}", ("0", "0.1", "0.2", "0.3")),
         Sweep("reranker", "reranker.name={}", ()),  # those of `labels.rerankers`
         Sweep("chunk-size", "data.chunk_tokens={}", ("256", "512", "1024")),

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 import configs
-from configs.load import ConfigError, built_in_names, load_corag, load_rewriter, to_yaml
+from configs.load import ConfigError, built_in_names, load_corag, load_realm, load_rewriter, to_yaml
 
 FOLDER = Path(configs.__file__).parent
 NEEDED = ["model.path=smollm2", "train.steps=3", "train.samples_per_task=4"]
@@ -19,7 +19,8 @@ def problems(path, overrides=()):
 
 def loader(name):
     """What reads a file of `configs/`: its name says of which kind it is."""
-    return load_corag if Path(name).name.startswith("corag") else load_rewriter
+    kinds = {"corag": load_corag, "realm": load_realm}
+    return kinds.get(Path(name).name.split("-")[0], load_rewriter)
 
 
 def left_to_the_user(name):

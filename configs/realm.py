@@ -1,0 +1,271 @@
+"""The configuration of step-wise retrieval: frozen dataclasses, one section a part."""
+
+from dataclasses import dataclass, field
+
+from configs.checks import above, at_least, one_of
+from configs.schema import ClusterConfig, TrackingConfig
+
+DECIDERS = (
+    "none", "single", "fixed-1", "fixed-2", "fixed-4", "ircot", "flare", "dragin", "threshold",
+    "random", "search-tags", "policy",
+)  # fmt: skip
+"""Ways to decide when to retrieve, by the names that tables and commands use."""
+
+ABLATIONS = ("verb", "ent", "cons", "history", "formulation")
+"""Parts that a policy can be trained without."""
+
+
+def _share(section: str, name: str, value: float) -> list[str]:
+    return [] if 0 <= value <= 1 else [f"{section}.{name}: {value} is not between 0 and 1"]
+
+
+@dataclass(frozen=True)
+class RealmDataConfig:
+    """Questions, and the passages that are searched."""
+
+    questions: str = ""
+    """A multi-hop set (MuSiQue, HotpotQA, 2WikiMultiHopQA) or JSON lines of one's own (`seekray
+    realm index --help`)."""
+    split: str = "test"
+    """Which part `evaluate` asks."""
+    max_questions: int = 0
+    """Use at most this many questions of a part (0 = all), drawn by `run.seed`."""
+    index: str = ""
+    """A folder of `seekray realm index`; left out: one is made in the run folder."""
+    engine: str = "bm25"
+    """`bm25`, `dense` or `hybrid`."""
+    k: int = 5
+    """Passages that a retrieval returns."""
+    embedder: str = "minilm"
+    """Of dense and hybrid search and of sentence relevance: `minilm`, a local folder or hub id."""
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return [
+            *one_of("data", "split", self.split, ("train", "dev", "test", "all")),
+            *one_of("data", "engine", self.engine, ("bm25", "dense", "hybrid")),
+            *at_least("data", "max_questions", self.max_questions, 0),
+            *at_least("data", "k", self.k, 1),
+        ]
+
+
+@dataclass(frozen=True)
+class ReasonerConfig:
+    """The model that reasons."""
+
+    model: str = "smollm2"
+    """`simulated` (follows a question's gold decomposition; for training and benchmarks), or a
+    language model: local folder, hub id, `smollm2`, or the served name with `url`."""
+    engine: str = "vllm"
+    """`vllm`, `transformers`, or `completions`: any OpenAI-compatible server at `url`."""
+    url: str = ""
+    """Of the server, up to and with `/v1`."""
+    key_variable: str = ""
+    """Name of the environment variable with the server's token."""
+    timeout_s: float = 60.0
+    """Silence after which a server has failed."""
+    temperature: float = 0.0
+    dtype: str = "bfloat16"
+    context: int = 8192
+    """The most tokens of prompt, reasoning and evidence."""
+    threads: int = 2
+    """CPU threads of the engine."""
+    kv_cache_gib: float = 2.0
+    gpu_memory_utilization: float = 0.85
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        out = [
+            *one_of("reasoner", "engine", self.engine, ("vllm", "transformers", "completions")),
+            *one_of("reasoner", "dtype", self.dtype, ("float32", "bfloat16")),
+            *above("reasoner", "timeout_s", self.timeout_s, 0),
+            *at_least("reasoner", "temperature", self.temperature, 0),
+            *at_least("reasoner", "context", self.context, 256),
+            *at_least("reasoner", "threads", self.threads, 1),
+            *above("reasoner", "kv_cache_gib", self.kv_cache_gib, 0),
+            *above("reasoner", "gpu_memory_utilization", self.gpu_memory_utilization, 0),
+        ]
+        if self.engine == "completions" and not self.url:
+            out.append("reasoner.url: a value is needed with reasoner.engine=completions")
+        return out
+
+
+@dataclass(frozen=True)
+class LimitsConfig:
+    """Where a chain ends, whatever it does."""
+
+    max_steps: int = 12
+    max_tokens: int = 768
+    """Tokens that the model writes; evidence does not count."""
+    max_calls: int = 8
+    concurrency: int = 8
+    """Questions that are reasoned on side by side."""
+    search_timeout_s: float = 30.0
+    """A search that takes longer has failed; the chain goes on without."""
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return [
+            *at_least("limits", "max_steps", self.max_steps, 1),
+            *at_least("limits", "max_tokens", self.max_tokens, 1),
+            *at_least("limits", "max_calls", self.max_calls, 0),
+            *at_least("limits", "concurrency", self.concurrency, 1),
+            *above("limits", "search_timeout_s", self.search_timeout_s, 0),
+        ]
+
+
+@dataclass(frozen=True)
+class SegmentConfig:
+    """Where a step ends."""
+
+    path: str = "rules"
+    """`rules`, or a folder of `seekray realm train-segmenter`."""
+
+
+@dataclass(frozen=True)
+class RsusConfig:
+    """Uncertainty of a step (RSUS)."""
+
+    verb_weight: float = 0.40
+    ent_weight: float = 0.35
+    cons_weight: float = 0.25
+    threshold: float = 0.65
+    verb: str = "asked"
+    """`asked`: the model says how sure it is; or a folder of `seekray realm train-proxy`."""
+    samples: int = 3
+    """Continuations that are compared for U_cons."""
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        weights = (self.verb_weight, self.ent_weight, self.cons_weight)
+        out = [] if sum(weights) > 0 else ["rsus.verb_weight: all weights are 0"]
+        for name in ("verb_weight", "ent_weight", "cons_weight"):
+            out += at_least("rsus", name, getattr(self, name), 0)
+        return [
+            *out,
+            *_share("rsus", "threshold", self.threshold),
+            *at_least("rsus", "samples", self.samples, 2),
+        ]
+
+
+@dataclass(frozen=True)
+class EvidenceConfig:
+    """How evidence is taken in."""
+
+    relevance: str = "embedding"
+    """What says how relevant a sentence is: `embedding` (of data.embedder) or `lexical`."""
+    threshold: float = 0.45
+    """Sentences above it are kept; where none is, the best one."""
+    corag_budget: int = 256
+    """Tokens of evidence with the integration `corag`."""
+    prefetch: bool = True
+    """Guess the next query while a step is written, and search ahead."""
+    rewriter: str = ""
+    """A folder with a trained rewriter, for the formulation `rewriter`."""
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return [
+            *one_of("evidence", "relevance", self.relevance, ("embedding", "lexical")),
+            *_share("evidence", "threshold", self.threshold),
+            *at_least("evidence", "corag_budget", self.corag_budget, 1),
+        ]
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """The intervention policy and its training (the paper's values where it has any)."""
+
+    path: str = ""
+    """A folder of `seekray realm train-policy`; needed by the decider `policy`."""
+    steps: int = 50_000
+    """Decisions to train on."""
+    batch_size: int = 64
+    lr: float = 1e-4
+    call_cost: tuple[float, float] = (0.5, 0.1)
+    """What a retrieval costs the reward: at the start, and at the end of training."""
+    second_cost: float = 0.01
+    entropy: float = 0.01
+    """Weight of the entropy bonus."""
+    baseline: float = 0.95
+    """Decay of the moving average that rewards are compared with."""
+    hidden: int = 128
+    without: tuple[str, ...] = ()
+    """Parts to train without: verb, ent, cons, history, formulation."""
+    workers: int = 1
+    """Actors that collect episodes."""
+    checkpoint_every: int = 50
+    """Updates between checkpoints."""
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        out = [p for part in self.without for p in one_of("policy", "without", part, ABLATIONS)]
+        return [
+            *out,
+            *at_least("policy", "steps", self.steps, 1),
+            *at_least("policy", "batch_size", self.batch_size, 1),
+            *above("policy", "lr", self.lr, 0),
+            *at_least("policy", "call_cost", min(self.call_cost), 0),
+            *at_least("policy", "second_cost", self.second_cost, 0),
+            *at_least("policy", "entropy", self.entropy, 0),
+            *_share("policy", "baseline", self.baseline),
+            *at_least("policy", "hidden", self.hidden, 1),
+            *at_least("policy", "workers", self.workers, 1),
+            *at_least("policy", "checkpoint_every", self.checkpoint_every, 1),
+        ]
+
+
+@dataclass(frozen=True)
+class SimulationConfig:
+    """The simulated reasoner. Whatever is measured with it is a simulation."""
+
+    knows: float = 0.5
+    """Chance that it knows a hop."""
+    noise: float = 0.15
+    """How far its confidence strays from what it knows."""
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        return [
+            *_share("simulation", "knows", self.knows),
+            *at_least("simulation", "noise", self.noise, 0),
+        ]
+
+
+@dataclass(frozen=True)
+class RealmRunConfig:
+    """What is compared."""
+
+    deciders: tuple[str, ...] = DECIDERS[:-1]
+    seed: int = 0
+
+    def problems(self) -> list[str]:
+        """Every value that cannot work, as `section.name: why`."""
+        out = [p for name in self.deciders for p in one_of("run", "deciders", name, DECIDERS)]
+        return out or ([] if self.deciders else ["run.deciders: name at least one"])
+
+
+@dataclass(frozen=True)
+class RealmConfig:
+    """Everything that defines a run of step-wise retrieval."""
+
+    run_dir: str = "runs/realm"
+    data: RealmDataConfig = field(default_factory=RealmDataConfig)
+    reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
+    limits: LimitsConfig = field(default_factory=LimitsConfig)
+    segment: SegmentConfig = field(default_factory=SegmentConfig)
+    rsus: RsusConfig = field(default_factory=RsusConfig)
+    evidence: EvidenceConfig = field(default_factory=EvidenceConfig)
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
+    simulation: SimulationConfig = field(default_factory=SimulationConfig)
+    run: RealmRunConfig = field(default_factory=RealmRunConfig)
+    tracking: TrackingConfig = field(default_factory=TrackingConfig)
+    cluster: ClusterConfig = field(default_factory=ClusterConfig)
+
+    def problems(self) -> list[str]:
+        """Every value of any section that cannot work, as `section.name: why`."""
+        sections = (
+            self.data, self.reasoner, self.limits, self.rsus, self.evidence, self.policy,
+            self.simulation, self.run, self.tracking, self.cluster,
+        )  # fmt: skip
+        return [problem for section in sections for problem in section.problems()]
