@@ -1,0 +1,157 @@
+"""U_verb without asking: a small network on the step's text (for black boxes, or to save tokens).
+
+proxy = VerbalProxy.load(folder, encoder)
+uncertainty = await proxy.uncertainty(text, entities=2, recent=0.4)
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pipelines.files import write_whole
+from pipelines.realm.types import Uncertainty
+from pipelines.realm.uncertainty.common_words import HEDGES
+from pipelines.realm.uncertainty.vectors import Encoder, TextVectors
+
+if TYPE_CHECKING:
+    from pipelines.realm.uncertainty.proxy_network import ProxyNetwork
+
+WEIGHTS, FACTS = "proxy.safetensors", "proxy.json"
+SCHEMA = 1
+RECENT = 3
+"""Steps whose U_ent is averaged."""
+NO_RECENT = 0.5
+"""Stands for that mean where none of the last steps has a U_ent."""
+NUMBERS = ("words", "hedges", "entities", "recent")
+"""The features beside the embedding, in their order."""
+
+_HEDGE = re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, HEDGES)) + r")(?!\w)")
+
+
+class ProxyError(RuntimeError):
+    """A proxy that cannot be loaded, trained or used; the message says what to do."""
+
+
+def hedge_count(text: str) -> int:
+    """Number of hedges in `text`, overlapping ones once."""
+    return len(_HEDGE.findall(text.lower().replace("’", "'")))
+
+
+def recent_entropy(history: Sequence[Uncertainty], now: float | None) -> float | None:
+    """Mean U_ent of this step (`now`) and the ones before, three in all, where they have one."""
+    last = [*(past.ent for past in history), now][-RECENT:]
+    known = [value for value in last if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def numbers(text: str, entities: int, recent: float | None) -> list[float]:
+    """The features beside the embedding (4): words and hedges and entities on a log scale, and the
+    mean U_ent of the last steps."""
+    counted = (len(text.split()), hedge_count(text), entities)
+    scaled = [float(np.log1p(count)) for count in counted]
+    return [*scaled, NO_RECENT if recent is None else recent]
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderFacts:
+    """The encoder whose vectors a proxy understands."""
+
+    name: str
+    fingerprint: str
+    dimension: int
+
+    @classmethod
+    def of(cls, encoder: Encoder) -> "EncoderFacts":
+        """The facts of a loaded encoder."""
+        return cls(encoder.name, encoder.fingerprint, encoder.dimension)
+
+
+@dataclass(frozen=True, eq=False)
+class VerbalProxy:
+    """A trained proxy. `mean` and `spread` (dimension + 4) standardise the features, `metrics` is
+    what was measured when it was trained."""
+
+    network: "ProxyNetwork"
+    vectors: TextVectors
+    mean: np.ndarray
+    spread: np.ndarray
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+    async def uncertainty(self, text: str, entities: int, recent: float | None) -> float:
+        """1 - the confidence that the model would state, in [0, 1]. `entities` is their number,
+        `recent` as `recent_entropy` gives it."""
+        embedded = await self.vectors.embed([text])  # (1, dimension)
+        row = np.concatenate([embedded[0], np.float32(numbers(text, entities, recent))])
+        return float(self.predict(row[None])[0])
+
+    def predict(self, features: np.ndarray) -> np.ndarray:
+        """Uncertainties (rows,) of features (rows, dimension + 4) that are not yet standardised."""
+        import torch
+
+        scaled = torch.from_numpy(((features - self.mean) / self.spread).astype(np.float32))
+        with torch.inference_mode():
+            found: np.ndarray = self.network(scaled).sigmoid().numpy()
+        return found
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes weights and facts; the folder is made. The facts come last: a folder without
+        them is no proxy."""
+        from safetensors.torch import save_file
+
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        weights = {name: value.contiguous() for name, value in self.network.state_dict().items()}
+        temporary = folder / f".{WEIGHTS}"
+        save_file(weights, temporary)
+        temporary.replace(folder / WEIGHTS)
+        facts = {
+            "schema": SCHEMA,
+            "encoder": asdict(EncoderFacts.of(self.vectors.encoder)),
+            "numbers": list(NUMBERS),
+            "mean": self.mean.tolist(),
+            "spread": self.spread.tolist(),
+            "metrics": dict(self.metrics),
+        }
+        write_whole(folder / FACTS, json.dumps(facts, indent=1) + "\n")
+        return folder
+
+    @classmethod
+    def load(cls, folder: str | Path, encoder: Encoder) -> "VerbalProxy":
+        """The proxy in `folder`. Raises `ProxyError` where there is none that can be read, or it
+        was trained on another encoder's vectors than `encoder`'s."""
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        from pipelines.realm.uncertainty.proxy_network import ProxyNetwork
+
+        folder = Path(folder)
+        again = "train it with `seekray realm train-proxy`"
+        if not (folder / FACTS).is_file():
+            raise ProxyError(f"{folder} is no proxy: it has no {FACTS}; {again}")
+        try:
+            facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+            if facts["schema"] != SCHEMA or facts["numbers"] != list(NUMBERS):
+                raise ValueError(f"schema {facts['schema']}, this version reads {SCHEMA}")
+            theirs = EncoderFacts(**facts["encoder"])
+            network = ProxyNetwork(theirs.dimension + len(NUMBERS))
+            network.load_state_dict(load_file(folder / WEIGHTS))
+            mean, spread = (np.asarray(facts[n], dtype=np.float32) for n in ("mean", "spread"))
+            if mean.shape != (network.width,) or spread.shape != (network.width,):
+                raise ValueError("mean and spread do not fit the network")
+            metrics = dict(facts["metrics"])
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+            why = " ".join(str(error).split())
+            raise ProxyError(f"proxy {folder} cannot be read ({why}): {again}") from error
+        ours = EncoderFacts.of(encoder)
+        if ours != theirs:
+            raise ProxyError(
+                f"proxy {folder} reads vectors of {theirs.name!r} ({theirs.dimension} dimensions, "
+                f"fingerprint {theirs.fingerprint}), not of {ours.name!r} ({ours.dimension}, "
+                f"{ours.fingerprint}): give that encoder, or train another proxy"
+            )
+        return cls(network.eval(), TextVectors(encoder), mean, spread, metrics)
