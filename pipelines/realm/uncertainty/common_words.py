@@ -7,19 +7,20 @@ CONNECTORS = frozenset(
 
 STARTERS = frozenset(
     """
-    a about according actually after again ah all alright also although always an and another answer
-    any anyway are as at based be because been before being born both but by can checking clearly
-    combining confidence consider considering could did do does done each either else even every
-    evidence exactly final finally find first for from given going good great had has have having he
-    hence her here hers him his hm hmm hold how however i if in indeed instead into is it its just
-    known knowing last lastly let like likely look looking many maybe me meanwhile might more moreover most
-    much must my need neither next no none nor not note nothing now of off oh ok okay on once one
-    only or originally other otherwise our out over perhaps please possibly presumably previously
-    probably putting question really recall remember right same say second secondly see she should
-    similarly since so some someone something sorry still step such suppose sure ten than that the
-    their them then there therefore these they thing things think third thirdly this those though
-    three thus to together too two under unless unlike until up upon us very wait was we well were
-    what whatever when where whereas whether which while who whom whose why will with within without
+    a about according actually after again ah all alright also although always an and another
+    answer any anyway are as at based be because been before being born both but by can checking
+    clearly combining confidence consider considering could did do does done each either else
+    even every evidence exactly final finally find first for from given going good great had has
+    have having he hence her here hers him his hm hmm hold how however i if in indeed instead
+    into is it its just knowing known last lastly let like likely look looking many maybe me
+    meanwhile might more moreover most much must my need neither next no none nor not note
+    nothing now of off oh ok okay on once one only or originally other otherwise our out over
+    perhaps please possibly presumably previously probably putting question really recall
+    remember right same say second secondly see she should similarly since so some someone
+    something sorry step still such suppose sure ten than that the their them then there
+    therefore these they thing things think third thirdly this those though three thus to
+    together too two under unless unlike until up upon us very wait was we well were what
+    whatever when where whereas whether which while who whom whose why will with within without
     won would written yeah yes yet you your
     monday tuesday wednesday thursday friday saturday sunday
     """.split()

@@ -86,7 +86,7 @@ class VerbalProxy:
         """1 - the confidence that the model would state, in [0, 1]. `entities` is their number,
         `recent` as `recent_entropy` gives it."""
         embedded = await self.vectors.embed([text])  # (1, dimension)
-        row = np.concatenate([embedded[0], np.float32(numbers(text, entities, recent))])
+        row = np.concatenate([embedded[0], np.array(numbers(text, entities, recent), np.float32)])
         return float(self.predict(row[None])[0])
 
     def predict(self, features: np.ndarray) -> np.ndarray:

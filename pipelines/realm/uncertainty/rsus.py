@@ -7,6 +7,7 @@ open. Leaving it out never changes the side: with weight w, `base < t - w` gives
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,7 @@ CONSISTENCY = ("open", "always")
 NO_ENTITIES = "ent: the step has no entities"
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -154,9 +156,9 @@ class RsusMeter:
             self._measure_entropy(one),
             self._measure_verbal(state, one) if asks and weights.verb else _nothing(),
         )
-        if weights.verb and one.parts.get(Part.VERB) is None and self._proxy is not None:
-            if self.settings.verbal != "ask":
-                await self._measure_proxy(state, one)
+        told = not weights.verb or one.parts.get(Part.VERB) is not None
+        if not told and self._proxy is not None and self.settings.verbal != "ask":
+            await self._measure_proxy(state, one)
         verb, ent = one.parts.get(Part.VERB), one.parts.get(Part.ENT)
         if weights.cons:
             always = self.settings.consistency == "always"
@@ -272,6 +274,9 @@ class RsusMeter:
             why = f"not there after {self.settings.part_timeout_s:g} s"
         except EngineError as error:
             why = f"the engine failed: {error}"
+        except Exception as error:  # no fault of a part may end a chain
+            log.exception("%s of RSUS failed", part)
+            why = f"{type(error).__name__}: {error}"
         self.costs[part].failures += 1
         one.warnings.append(f"{part}: {why}")
         return None

@@ -5,6 +5,7 @@ import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -59,7 +60,7 @@ class HashedEncoder:
         vectors = np.zeros((len(texts), self._dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             found = words(text)
-            pairs = (f"{a} {b}" for a, b in zip(found, found[1:], strict=False))
+            pairs = (f"{a} {b}" for a, b in pairwise(found))
             for feature, count in Counter([*found, *pairs]).items():
                 place, sign = _hash(feature)
                 vectors[row, place % self._dimension] += sign * count
