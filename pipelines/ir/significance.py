@@ -34,15 +34,20 @@ def bootstrap_interval(
     seed: int = 0,
 ) -> tuple[float, float]:
     """Percentile interval of the mean difference `first - second` over resampled queries."""
-    differences = _differences(first, second)
+    means = resampled_means(_differences(first, second), trials, seed)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def resampled_means(values: np.ndarray, trials: int = TRIALS, seed: int = 0) -> np.ndarray:
+    """Means (trials,) of `values` (n,) drawn again with replacement, n at a time."""
     draw = np.random.default_rng(seed)
     means = np.empty(trials)
     for start in range(0, trials, 1000):
-        shape = (min(1000, trials - start), len(differences))
-        rows = draw.integers(0, len(differences), size=shape)
-        means[start : start + shape[0]] = differences[rows].mean(axis=1)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+        shape = (min(1000, trials - start), len(values))
+        rows = draw.integers(0, len(values), size=shape)
+        means[start : start + shape[0]] = values[rows].mean(axis=1)
+    return means
 
 
 def _differences(first: Mapping[str, float], second: Mapping[str, float]) -> np.ndarray:
