@@ -1,0 +1,127 @@
+"""The words of the simulated reasoner: sub-questions, hedges, claims."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from pipelines.realm.simulation.facts import Fact
+
+_REFERENCE = re.compile(r"#(\d+)")
+_ASKING = frozenset(
+    "who whom whose what which when where why how is are was were did does do has have had in on "
+    "at of for from to by with the name".split()
+)
+_RELATIONS = {
+    "located in the administrative territorial entity": "In which administrative area is {s}?",
+    "languages spoken, written or signed": "Which languages does {s} speak?",
+    "followed by": "What was {s} followed by?",
+    "follows": "What does {s} follow?",
+    "owned by": "Who owns {s}?",
+    "founded by": "Who founded {s}?",
+    "distributed by": "Who distributes {s}?",
+    "shares border with": "What does {s} share a border with?",
+    "educated at": "Where was {s} educated?",
+    "capital of": "What is {s} the capital of?",
+    "date of birth": "When was {s} born?",
+    "date of death": "When did {s} die?",
+    "place of birth": "Where was {s} born?",
+    "place of death": "Where did {s} die?",
+    "named after": "What is {s} named after?",
+    "instance of": "What is {s}?",
+    "performer": "Who performed {s}?",
+    "author": "Who wrote {s}?",
+}
+_PEOPLE = frozenset(
+    "father mother spouse sibling child director composer screenwriter producer creator "
+    "publisher founder presenter".split()
+)
+
+FIRST = ("First, ", "To begin with, ", "Let me start here: ", "The first thing is this: ")
+NEXT = ("Next, ", "Now, ", "So, ", "Then, ", "After that, ")
+LACK = (
+    "I'm not sure about this one. ",
+    "Hmm, I don't remember that with certainty. ",
+    "I might need to look this up. ",
+    "I can't recall this reliably. ",
+)
+SAME = ("Let me think: ", "Well, ", "Again, ", "Let me try: ")
+RECALL = (
+    "I should be able to work that out. ",
+    "That is something I know. ",
+    "Let me recall what I know about it. ",
+)
+HEDGES: Mapping[int, Sequence[str]] = {
+    0: ("I'm really not sure, maybe it is {v}.", "I can only guess: possibly {v}.",
+        "Hmm, it might be {v}, but I don't know."),
+    1: ("I think it is {v}, but I could be wrong.", "It is probably {v}.",
+        "I seem to remember {v}, though I'm not certain."),
+    2: ("I believe it is {v}.", "As far as I know, it is {v}.", "That should be {v}."),
+    3: ("It is {v}.", "I clearly recall that it is {v}.", "That is {v}, without doubt."),
+}  # fmt: skip
+"""By how sure it sounds, 0 to 3."""
+READ = (
+    'The retrieved text says: "{e}" So it is {v}.',
+    'According to the retrieved passage, "{e}" Therefore it is {v}.',
+    'The evidence is clear here: "{e}" That gives {v}.',
+)
+CORRECT = (
+    'Wait, the retrieved text says: "{e}" So for the question "{q}" it is {v}, not {w}.',
+    'Hold on. According to the retrieved passage, "{e}" I was wrong with {w}: it is {v}.',
+)
+IRRELEVANT = (
+    "The retrieved text does not settle this. ",
+    "The retrieved passages don't mention it. ",
+    "That text does not help here. ",
+)
+CHECK = (
+    "Wait, let me double-check that. I said {v}, and I see nothing against it.",
+    "Let me go over this once more. The question was {q} My answer was {v}.",
+    "Hmm, is {v} consistent with the question? It seems so.",
+)
+OPENING = (
+    "Okay, the question is: {t} I have to work this out in {n} steps.",
+    "Alright, let me think about this. {t} That takes {n} pieces of information.",
+    "Let me break this question down. {t} There are {n} things to find out.",
+)
+CONCLUDE = (
+    "Putting this together, everything needed is there. So the answer is: {v}.",
+    "Therefore, following these steps to the end, I can answer. So the answer is: {v}.",
+    "That completes the chain. So the answer is: {v}.",
+)
+GIVE_UP = "I went through all parts of the question and have nothing to add."
+AGAIN = (
+    "Wait, maybe I should go over this again from the start.",
+    "Hmm, let me consider the question from another side.",
+    "But hold on, I am not done with this. Let me think once more.",
+)
+
+
+def sub_question(fact: Fact, values: Mapping[int, str]) -> str:
+    """The hop's question, with what earlier hops gave in the place of `#1`.
+
+    Decompositions write relations as `subject >> relation`: these become questions.
+    """
+
+    def named(match: re.Match[str]) -> str:
+        return values.get(int(match[1]) - 1, "that")
+
+    subject, arrow, relation = fact.hop.question.partition(">>")
+    if arrow:
+        subject, relation = subject.strip(), relation.strip()
+        verb = "Who" if relation in _PEOPLE else "What"
+        template = _RELATIONS.get(relation, f"{verb} is the {{r}} of {{s}}?")
+        text = template.replace("{r}", relation).replace("{s}", subject)
+    else:
+        text = " ".join(subject.split())
+    text = _REFERENCE.sub(named, text).rstrip(" .?")
+    return f"{text}?"
+
+
+def inline(question: str) -> str:
+    """A question as it stands within a sentence: `who made it?`."""
+    word = question.split(" ", 1)[0]
+    return question[0].lower() + question[1:] if word.lower() in _ASKING else question
+
+
+def loudness(confidence: float) -> int:
+    """Which of `HEDGES` goes with a confidence."""
+    return (confidence >= 0.4) + (confidence >= 0.6) + (confidence >= 0.8)
