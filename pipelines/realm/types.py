@@ -155,6 +155,7 @@ class Status(StrEnum):
     STEP_LIMIT = "step_limit"
     TOKEN_LIMIT = "token_limit"
     ENGINE_FAILURE = "engine_failure"
+    ERROR = "error"  # a mistake in a program: the chain's warnings name it
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,9 @@ class Hop:
     question: str
     answer: str
     passage: str = ""
-    """Id of the pooled passage that says it."""
+    """Id of the pooled passage that says it; "" for a hop that only compares earlier ones."""
+    evidence: str = ""
+    """The passage's sentence or sentences that say it, where they are known."""
 
 
 @dataclass(frozen=True, slots=True)
