@@ -2,8 +2,8 @@
 
 A part that cannot be had is left out, the weights of the others sum to 1, and a warning says so.
 U_cons costs most and is worked out only where the other parts leave the side of the threshold
-open. Leaving it out never changes the side: with weight w, `base < t - w` gives
-`base / (1 - w) < t`, and `base >= t` gives `base / (1 - w) >= t`.
+open. Leaving it out never changes the side: with weight w and base the weighted sum of the others,
+`base + w < t` gives `base / (1 - w) < t`, and `base > t` gives `base / (1 - w) > t`.
 """
 
 import asyncio
@@ -111,7 +111,7 @@ def leaves_open(
     others = {Part.VERB: verb, Part.ENT: ent}
     least = combine(others | {Part.CONS: 0.0}, weights)
     most = combine(others | {Part.CONS: 1.0}, weights)
-    return least < threshold <= most
+    return least <= threshold <= most
 
 
 class RsusMeter:
