@@ -29,3 +29,12 @@ def plain_errors(known: Callable[[], tuple[type[BaseException], ...]]) -> Iterat
         errors.print("[bold red]error:[/bold red]", end=" ", highlight=False)
         errors.print(str(message), markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from error
+
+
+@contextmanager
+def plain_exit() -> Iterator[None]:
+    """For programs that typer does not run: its exits end the process with their code."""
+    try:
+        yield
+    except typer.Exit as error:
+        raise SystemExit(error.exit_code) from error

@@ -17,7 +17,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ def run_ablations(
 
     out = out.expanduser().absolute()
     out.mkdir(parents=True, exist_ok=True)
-    write_whole(out / CONFIG, to_yaml(config))
+    write_whole(out / CONFIG, to_yaml(with_whole_paths(config)))
     found: dict[str, dict[str, Summary]] = {}
     with session(config.cluster.address, namespace="corag-ablations") as ray:
         for sweep in sweeps:
@@ -90,6 +90,26 @@ def run_ablations(
             _draw(sweep, found[sweep.name], out)
     _write(found, out)
     return found
+
+
+def with_whole_paths(config: CoragConfig) -> CoragConfig:
+    """`config` with what exists on the disk named from the root: trials run in folders of their
+    own."""
+
+    def whole(path: str) -> str:
+        given = Path(path).expanduser()
+        return str(given.absolute()) if path and given.exists() else path
+
+    return replace(
+        config,
+        data=replace(
+            config.data, questions=whole(config.data.questions), index=whole(config.data.index)
+        ),
+        model=replace(config.model, path=whole(config.model.path)),
+        embedder=replace(config.embedder, model=whole(config.embedder.model)),
+        reranker=replace(config.reranker, path=whole(config.reranker.path)),
+        agent=replace(config.agent, path=whole(config.agent.path)),
+    )
 
 
 def chosen_sweeps(config: CoragConfig, names: Sequence[str]) -> list[Sweep]:
@@ -201,7 +221,7 @@ def _write(found: Mapping[str, Mapping[str, Summary]], out: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     from pipelines.corag.command import known
-    from pipelines.plain_errors import plain_errors
+    from pipelines.plain_errors import plain_errors, plain_exit
 
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -212,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/ablations"))
     parser.add_argument("--cpus", type=float, help="of a trial; default: all, one trial at a time")
     args = parser.parse_intermixed_args(arguments)
-    with plain_errors(lambda: (*known(), AblationError)):
+    with plain_exit(), plain_errors(lambda: (*known(), AblationError)):
         config = load_corag(args.config, args.overrides)
         sweeps = chosen_sweeps(config, args.sweeps)
         run_ablations(config, sweeps, args.out, RichReporter(), cpus=args.cpus)
