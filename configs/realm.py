@@ -11,8 +11,10 @@ DECIDERS = (
 )  # fmt: skip
 """Ways to decide when to retrieve, by the names that tables and commands use."""
 
-ABLATIONS = ("verb", "ent", "cons", "history", "formulation")
+ABLATIONS = ("verb", "ent", "cons", "history")
 """Parts that a policy can be trained without."""
+QUERIES = ("step", "entity", "gap", "rewriter")
+INSERTS = ("sentences", "whole", "corag")
 
 
 def _share(section: str, name: str, value: float) -> list[str]:
@@ -119,7 +121,8 @@ class SegmentConfig:
     """Where a step ends."""
 
     path: str = "rules"
-    """`rules`, or a folder of `seekray realm train-segmenter`."""
+    """`rules`, `sentences`, `trained` (in the user's cache), or a folder of `seekray realm
+    train-segmenter`."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,9 @@ class RsusConfig:
     cons_weight: float = 0.25
     threshold: float = 0.65
     verb: str = "asked"
-    """`asked`: the model says how sure it is; or a folder of `seekray realm train-proxy`."""
+    """`asked`: the model says how sure it is; `proxy`: a trained network says it."""
+    proxy: str = ""
+    """A folder of `seekray realm train-proxy`; with `asked` it stands in for unreadable replies."""
     samples: int = 3
     """Continuations that are compared for U_cons."""
 
@@ -143,6 +148,7 @@ class RsusConfig:
             out += at_least("rsus", name, getattr(self, name), 0)
         return [
             *out,
+            *one_of("rsus", "verb", self.verb, ("asked", "proxy")),
             *_share("rsus", "threshold", self.threshold),
             *at_least("rsus", "samples", self.samples, 2),
         ]
@@ -174,62 +180,78 @@ class EvidenceConfig:
 
 @dataclass(frozen=True)
 class PolicyConfig:
-    """The intervention policy and its training (the paper's values where it has any)."""
+    """The intervention policy and its training (`pipelines.realm.policy.settings` says which values
+    are the paper's)."""
 
     path: str = ""
     """A folder of `seekray realm train-policy`; needed by the decider `policy`."""
-    steps: int = 50_000
-    """Decisions to train on."""
-    batch_size: int = 64
+    updates: int = 400
+    batch: int = 64
+    """Episodes an update."""
     lr: float = 1e-4
-    call_cost: tuple[float, float] = (0.5, 0.1)
-    """What a retrieval costs the reward: at the start, and at the end of training."""
-    second_cost: float = 0.01
+    hidden: tuple[int, ...] = (64, 64)
     entropy: float = 0.01
     """Weight of the entropy bonus."""
-    baseline: float = 0.95
-    """Decay of the moving average that rewards are compared with."""
-    hidden: int = 128
+    baseline: str = "ema"
+    """What rewards are compared with: `ema`, a moving average, or `group`, the other samples of the
+    same question."""
+    baseline_decay: float = 0.95
+    normalise: bool = False
+    """Divide a batch's advantages by their standard deviation."""
+    samples: int = 1
+    """Episodes of one question in a batch."""
+    call_cost: tuple[float, float] = (0.5, 0.1)
+    """What a retrieval costs the reward: at the start, and once the curriculum is through."""
+    curriculum: float = 0.5
+    """Share of the updates over which the cost falls."""
+    second_cost: float = 0.01
+    formulations: tuple[str, ...] = ("step", "entity", "gap")
+    """Queries that the policy may choose; `rewriter` needs evidence.rewriter."""
+    integrations: tuple[str, ...] = ("sentences", "whole", "corag")
     without: tuple[str, ...] = ()
-    """Parts to train without: verb, ent, cons, history, formulation."""
-    workers: int = 1
-    """Actors that collect episodes."""
+    """Parts to train without: verb, ent, cons, history."""
+    fixed_threshold: bool = False
+    """RSUS over the threshold says when to retrieve; the policy only says how."""
+    workers: int = 0
+    """Ray actors that collect episodes; 0 collects in this process."""
+    evaluate_every: int = 50
     checkpoint_every: int = 50
-    """Updates between checkpoints."""
 
     def problems(self) -> list[str]:
-        """Every value that cannot work, as `section.name: why`."""
-        out = [p for part in self.without for p in one_of("policy", "without", part, ABLATIONS)]
+        """Every value that cannot work, as `section.name: why`. The settings of the training check
+        the others."""
         return [
-            *out,
-            *at_least("policy", "steps", self.steps, 1),
-            *at_least("policy", "batch_size", self.batch_size, 1),
+            *(p for part in self.without for p in one_of("policy", "without", part, ABLATIONS)),
+            *(p for n in self.formulations for p in one_of("policy", "formulations", n, QUERIES)),
+            *(p for n in self.integrations for p in one_of("policy", "integrations", n, INSERTS)),
+            *one_of("policy", "baseline", self.baseline, ("ema", "group")),
+            *at_least("policy", "updates", self.updates, 1),
+            *at_least("policy", "batch", self.batch, 1),
             *above("policy", "lr", self.lr, 0),
             *at_least("policy", "call_cost", min(self.call_cost), 0),
-            *at_least("policy", "second_cost", self.second_cost, 0),
-            *at_least("policy", "entropy", self.entropy, 0),
-            *_share("policy", "baseline", self.baseline),
-            *at_least("policy", "hidden", self.hidden, 1),
-            *at_least("policy", "workers", self.workers, 1),
-            *at_least("policy", "checkpoint_every", self.checkpoint_every, 1),
+            *at_least("policy", "workers", self.workers, 0),
         ]
 
 
 @dataclass(frozen=True)
 class SimulationConfig:
-    """The simulated reasoner. Whatever is measured with it is a simulation."""
+    """How able the simulated reasoner is. Whatever is measured with it is a simulation."""
 
-    knows: float = 0.5
-    """Chance that it knows a hop."""
-    noise: float = 0.15
-    """How far its confidence strays from what it knows."""
+    knows: float = 0.45
+    """Chance that it knows a hop without reading."""
+    reads: float = 0.95
+    """Chance that it uses a hop's evidence where the text has it."""
+    misplaced: float = 0.12
+    """Chance that it is sure of what is wrong, or unsure of what is right."""
+    stubborn: float = 0.25
+    """Chance that it keeps a sure mistake although the text now says otherwise."""
+    distracted: float = 0.05
+    """Chance that evidence beside the point makes it lose a hop that it knew."""
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
-        return [
-            *_share("simulation", "knows", self.knows),
-            *at_least("simulation", "noise", self.noise, 0),
-        ]
+        names = ("knows", "reads", "misplaced", "stubborn", "distracted")
+        return [p for name in names for p in _share("simulation", name, getattr(self, name))]
 
 
 @dataclass(frozen=True)
