@@ -3,13 +3,33 @@
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import Field, dataclass, replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from pipelines.data.chunks import Document, Question
 from pipelines.data.failures import CorpusError
 
 SPLITS = ("train", "dev", "test")
 FRACTIONS = (0.7, 0.15, 0.15)
+
+
+class Splittable(Protocol):
+    """A question of any set, a dataclass with a field `split`."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def text(self) -> str:
+        """The question."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """The set's own type, or empty."""
+        ...
+
+
+Q = TypeVar("Q", bound=Splittable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +56,11 @@ class QASet:
 
 
 def split_questions(
-    questions: Sequence[Question],
+    questions: Sequence[Q],
     fractions: Sequence[float] = FRACTIONS,
     names: Sequence[str] = SPLITS,
     seed: int = 0,
-) -> tuple[Question, ...]:
+) -> tuple[Q, ...]:
     """The questions, in their order, with splits drawn by `seed` and of about these fractions.
 
     What a question gets depends on the set of questions, not on their order. Each kind is split
@@ -49,7 +69,7 @@ def split_questions(
     """
     if len(fractions) != len(names) or abs(sum(fractions) - 1) > 1e-9 or min(fractions) < 0:
         raise ValueError(f"fractions {tuple(fractions)} of splits {tuple(names)} do not sum to 1")
-    alike: dict[str, list[Question]] = defaultdict(list)
+    alike: dict[str, list[Q]] = defaultdict(list)
     for question in questions:
         alike[" ".join(question.text.casefold().split())].append(question)
     kinds: dict[str, list[str]] = defaultdict(list)
