@@ -1,6 +1,7 @@
 """A session's writing, cut into steps while it is written."""
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -8,6 +9,8 @@ from dataclasses import dataclass, field
 
 from actors.rollout.sessions.types import EngineError, Piece, Session
 from pipelines.realm.types import Segmenter, Step
+
+_UNKNOWN = float("nan")
 
 
 @dataclass(slots=True)
@@ -142,7 +145,7 @@ class StepWriter:
             tuple(token.entropy for token in tokens),
             tuple(token.word for token in tokens),
         )
-        if any(value != value for value in step.logprobs):  # ids without probabilities
+        if any(math.isnan(value) for value in step.logprobs):  # ids alone
             step.logprobs = step.entropies = step.words = ()
         self._start = end
         return step
@@ -172,16 +175,12 @@ class StepWriter:
         self._barren = False
         if self._resuming:
             self.resumed_at, self._resuming = self.clock(), False
-        missing = float("nan")
-        for i in range(len(piece.token_ids)):
-            self._tokens.append(
-                _Token(
-                    len(self._buffer),
-                    piece.text if i == 0 else "",
-                    piece.logprobs[i] if i < len(piece.logprobs) else missing,
-                    piece.entropies[i] if i < len(piece.entropies) else 0.0,
-                )
-            )
+        start = len(self._buffer)
+        for i, word in enumerate(words_of_tokens(piece)):
+            logprob = piece.logprobs[i] if i < len(piece.logprobs) else _UNKNOWN
+            entropy = piece.entropies[i] if i < len(piece.entropies) else 0.0
+            self._tokens.append(_Token(start, word, logprob, entropy))
+            start += len(word)
         self.tokens += len(piece.token_ids) or self.count(piece.text)
         self._buffer += piece.text
         if piece.text:
@@ -194,3 +193,16 @@ class StepWriter:
         self.over = why
         self._boundaries.extend(self.segmenter.finish())
         self._boundaries.append(len(self._buffer))
+
+
+def words_of_tokens(piece: Piece) -> list[str]:
+    """Text of each token of `piece`; together they are its text.
+
+    Where the engine does not tell, equal shares of the text stand for it: right for one token, and
+    for more near enough to find the word that a token belongs to.
+    """
+    count = len(piece.token_ids)
+    if len(piece.words) == count:
+        return list(piece.words)
+    length = len(piece.text)
+    return [piece.text[i * length // count : (i + 1) * length // count] for i in range(count)]

@@ -24,6 +24,8 @@ class Piece:
     logprobs: tuple[float, ...] = ()
     entropies: tuple[float, ...] = ()
     finish: str = ""  # "" = goes on | "stop" | "length"
+    words: tuple[str, ...] = ()
+    """The part of `text` that is of each token, where the engine tells; together they are all."""
 
 
 @dataclass(slots=True)
