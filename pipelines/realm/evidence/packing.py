@@ -73,8 +73,7 @@ class CoragPacker:
         """`pack` for many; blocking, for one thread at a time."""
         started = time.perf_counter()
         candidates = [
-            [chunk for passage in passages for chunk in self._cut(passage)]
-            for _, passages in asked
+            [chunk for passage in passages for chunk in self._cut(passage)] for _, passages in asked
         ]
         jobs = [
             SearchJob(
