@@ -170,7 +170,7 @@ class FactBook:
         if not hop.passage or hop.passage not in self._gold:
             return Fact(hop, frozenset(needs), (), ())
         title, text = self._gold[hop.passage]
-        found = saying(text, hop)
+        found = saying(hop.evidence or text, hop)
         return Fact(hop, frozenset(needs), found, tuple(flatten(s).strip() for s in found), title)
 
     def _rivals(self, question: HopQuestion, fact: Fact, index: int) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from pipelines.data.relations import asked
 from pipelines.realm.simulation.facts import Fact
 
 _REFERENCE = re.compile(r"#(\d+)")
@@ -10,31 +11,6 @@ _ASKING = frozenset(
     "who whom whose what which when where why how is are was were did does do has have had in on "
     "at of for from to by with the name".split()
 )
-_RELATIONS = {
-    "located in the administrative territorial entity": "In which administrative area is {s}?",
-    "languages spoken, written or signed": "Which languages does {s} speak?",
-    "followed by": "What was {s} followed by?",
-    "follows": "What does {s} follow?",
-    "owned by": "Who owns {s}?",
-    "founded by": "Who founded {s}?",
-    "distributed by": "Who distributes {s}?",
-    "shares border with": "What does {s} share a border with?",
-    "educated at": "Where was {s} educated?",
-    "capital of": "What is {s} the capital of?",
-    "date of birth": "When was {s} born?",
-    "date of death": "When did {s} die?",
-    "place of birth": "Where was {s} born?",
-    "place of death": "Where did {s} die?",
-    "named after": "What is {s} named after?",
-    "instance of": "What is {s}?",
-    "performer": "Who performed {s}?",
-    "author": "Who wrote {s}?",
-}
-_PEOPLE = frozenset(
-    "father mother spouse sibling child director composer screenwriter producer creator "
-    "publisher founder presenter".split()
-)
-
 FIRST = ("First, ", "To begin with, ", "Let me start here: ", "The first thing is this: ")
 NEXT = ("Next, ", "Now, ", "So, ", "Then, ", "After that, ")
 LACK = (
@@ -104,14 +80,7 @@ def sub_question(fact: Fact, values: Mapping[int, str]) -> str:
     def named(match: re.Match[str]) -> str:
         return values.get(int(match[1]) - 1, "that")
 
-    subject, arrow, relation = fact.hop.question.partition(">>")
-    if arrow:
-        subject, relation = subject.strip(), relation.strip()
-        verb = "Who" if relation in _PEOPLE else "What"
-        template = _RELATIONS.get(relation, f"{verb} is the {{r}} of {{s}}?")
-        text = template.replace("{r}", relation).replace("{s}", subject)
-    else:
-        text = " ".join(subject.split())
+    text = " ".join(asked(fact.hop.question).split())
     text = _REFERENCE.sub(named, text).rstrip(" .?")
     return f"{text}?"
 
