@@ -27,6 +27,7 @@ RECENT = 3
 """Steps whose U_ent is averaged."""
 NO_RECENT = 0.5
 """Stands for that mean where none of the last steps has a U_ent."""
+_AGAIN = "train it with `seekray realm train-proxy`"
 NUMBERS = ("words", "hedges", "entities", "recent")
 """The features beside the embedding, in their order."""
 
@@ -112,6 +113,7 @@ class VerbalProxy:
         facts = {
             "schema": SCHEMA,
             "encoder": asdict(EncoderFacts.of(self.vectors.encoder)),
+            "encoder_source": getattr(self.vectors.encoder, "source", ""),
             "numbers": list(NUMBERS),
             "mean": self.mean.tolist(),
             "spread": self.spread.tolist(),
@@ -130,23 +132,8 @@ class VerbalProxy:
         from pipelines.realm.uncertainty.proxy_network import ProxyNetwork
 
         folder = Path(folder)
-        again = "train it with `seekray realm train-proxy`"
-        if not (folder / FACTS).is_file():
-            raise ProxyError(f"{folder} is no proxy: it has no {FACTS}; {again}")
-        try:
-            facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-            if facts["schema"] != SCHEMA or facts["numbers"] != list(NUMBERS):
-                raise ValueError(f"schema {facts['schema']}, this version reads {SCHEMA}")
-            theirs = EncoderFacts(**facts["encoder"])
-            network = ProxyNetwork(theirs.dimension + len(NUMBERS))
-            network.load_state_dict(load_file(folder / WEIGHTS))
-            mean, spread = (np.asarray(facts[n], dtype=np.float32) for n in ("mean", "spread"))
-            if mean.shape != (network.width,) or spread.shape != (network.width,):
-                raise ValueError("mean and spread do not fit the network")
-            metrics = dict(facts["metrics"])
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-            why = " ".join(str(error).split())
-            raise ProxyError(f"proxy {folder} cannot be read ({why}): {again}") from error
+        facts = _facts(folder)
+        theirs = facts.encoder
         ours = EncoderFacts.of(encoder)
         if ours != theirs:
             raise ProxyError(
@@ -154,4 +141,50 @@ class VerbalProxy:
                 f"fingerprint {theirs.fingerprint}), not of {ours.name!r} ({ours.dimension}, "
                 f"{ours.fingerprint}): give that encoder, or train another proxy"
             )
-        return cls(network.eval(), TextVectors(encoder), mean, spread, metrics)
+        network = ProxyNetwork(theirs.dimension + len(NUMBERS))
+        try:
+            network.load_state_dict(load_file(folder / WEIGHTS))
+            mean, spread = (np.array(v, np.float32) for v in (facts.mean, facts.spread))
+            if mean.shape != (network.width,) or spread.shape != (network.width,):
+                raise ValueError("mean and spread do not fit the network")
+        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+            raise _damaged(folder, error) from error
+        return cls(network.eval(), TextVectors(encoder), mean, spread, facts.metrics)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    encoder: EncoderFacts
+    source: str
+    mean: list[float]
+    spread: list[float]
+    metrics: dict[str, Any]
+
+
+def encoder_of(folder: str | Path) -> tuple[EncoderFacts, str]:
+    """The encoder of the proxy in `folder`, and where it was loaded from ("": not known). Raises
+    `ProxyError`."""
+    facts = _facts(Path(folder))
+    return facts.encoder, facts.source
+
+
+def _facts(folder: Path) -> _Facts:
+    if not (folder / FACTS).is_file():
+        raise ProxyError(f"{folder} is no proxy: it has no {FACTS}; {_AGAIN}")
+    try:
+        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        if facts["schema"] != SCHEMA or facts["numbers"] != list(NUMBERS):
+            raise ValueError(f"schema {facts['schema']}, this version reads {SCHEMA}")
+        return _Facts(
+            EncoderFacts(**facts["encoder"]),
+            str(facts["encoder_source"]),
+            list(facts["mean"]),
+            list(facts["spread"]),
+            dict(facts["metrics"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _damaged(folder, error) from error
+
+
+def _damaged(folder: Path, error: Exception) -> ProxyError:
+    return ProxyError(f"proxy {folder} cannot be read ({' '.join(str(error).split())}): {_AGAIN}")

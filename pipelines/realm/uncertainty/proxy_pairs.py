@@ -164,7 +164,7 @@ def write_pairs(path: str | Path, pairs: Iterable[ProxyPair]) -> None:
 def read_pairs(path: str | Path, titles: TitleIndex | None = None) -> list[ProxyPair]:
     """The pairs in a file of JSON lines; `chain`, `text` and `confidence` (0 to 1) are needed,
     `entities` is counted where it is missing. Raises `CorpusError` naming the line."""
-    found = []
+    found: list[ProxyPair] = []
     for line, values in read_objects(path):
         fields = Fields(values, path, line)
         text = values.get("text")

@@ -204,7 +204,7 @@ def _epochs(
         for chosen in torch.randperm(len(targets), generator=draw).split(settings.batch_size):
             loss = loss_of(features[chosen], targets[chosen])
             optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimiser.step()
             total += float(loss.detach()) * len(chosen)
         network.eval()

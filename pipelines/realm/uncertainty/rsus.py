@@ -7,13 +7,12 @@ open. Leaving it out never changes the side: with weight w and base the weighted
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from actors.rollout.sessions.types import EngineError
+from pipelines.realm.retrieving import FAULTS
 from pipelines.realm.types import Retriever, StepState, Uncertainty
 from pipelines.realm.uncertainty.consistency import (
     ConsistencySettings,
@@ -38,7 +37,6 @@ CONSISTENCY = ("open", "always")
 NO_ENTITIES = "ent: the step has no entities"
 
 T = TypeVar("T")
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -272,10 +270,7 @@ class RsusMeter:
             return await asyncio.wait_for(work, self.settings.part_timeout_s)
         except TimeoutError:
             why = f"not there after {self.settings.part_timeout_s:g} s"
-        except EngineError as error:
-            why = f"the engine failed: {error}"
-        except Exception as error:  # no fault of a part may end a chain
-            log.exception("%s of RSUS failed", part)
+        except FAULTS as error:
             why = f"{type(error).__name__}: {error}"
         self.costs[part].failures += 1
         one.warnings.append(f"{part}: {why}")
