@@ -1,20 +1,12 @@
-"""What an evaluation found, one line of JSON for each question, method and budget.
+"""What an evaluation found, one line of JSON for each question, method and budget."""
 
-Lines are appended when they are known and never changed, so an evaluation that was stopped goes on
-where it stopped. Each line carries the fingerprint of everything that it depends on: lines of
-another setup stay in the file and are passed over.
-"""
-
-import dataclasses
-import fcntl
-import json
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cluster.run_dir import read_jsonl
+from pipelines.row_file import ResultsError as ResultsError
+from pipelines.row_file import RowFile
 
 STAGES = ("embed", "retrieve", "search", "prompt", "generate")
 """Where a question's seconds go: its vector, the index, choosing chunks (reranking included),
@@ -63,64 +55,11 @@ class Row:
         return self.question, self.method, self.budget
 
 
-class ResultsError(RuntimeError):
-    """The file cannot be used; the message names it and says why."""
-
-
-class Results:
-    """The rows of one setup in the file `path`, which is made when missing, open for more.
-
-    The file is locked until `close`: two evaluations of one folder would do everything twice.
-    Raises `ResultsError`.
-    """
+class Results(RowFile[Row, Key]):
+    """The rows of one setup; see `RowFile`."""
 
     def __init__(self, path: Path | str, setup: str) -> None:
-        self.path, self.setup = Path(path), setup
-        self.rows: dict[Key, Row] = {}
-        self.passed_over = 0
-        """Lines of other setups, or that cannot be read."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("ab")
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            self._file.close()
-            raise ResultsError(
-                f"{self.path} is in use by another evaluation: wait for it, or name another run_dir"
-            ) from error
-        except OSError as error:
-            raise ResultsError(f"{self.path} cannot be written: {error.strerror}") from error
-        if self._file.tell() and not self.path.read_bytes().endswith(b"\n"):
-            self._file.write(b"\n")  # a stopped process left half a line
-            self._file.flush()
-        for record in read_jsonl(self.path):
-            row = _row(record)
-            if row is None or row.setup != setup:
-                self.passed_over += 1
-            else:
-                self.rows.setdefault(row.key, row)
-
-    def __enter__(self) -> "Results":
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def __contains__(self, key: object) -> bool:
-        return key in self.rows
-
-    def add(self, rows: Iterable[Row]) -> None:
-        """Appends rows; they are on the disk when this returns."""
-        fresh = {row.key: row for row in rows if row.key not in self.rows}
-        for row in fresh.values():
-            self._file.write((json.dumps(dataclasses.asdict(row)) + "\n").encode())
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self.rows |= fresh
-
-    def close(self) -> None:
-        """Releases the file. May be called twice."""
-        self._file.close()
+        super().__init__(path, setup, _row)
 
 
 def _row(record: Mapping[str, Any]) -> Row | None:
