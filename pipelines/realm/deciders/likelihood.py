@@ -108,11 +108,11 @@ class DraginLike:
     which no engine here gives out.
 
     As theirs: a word's need is its entropy, times its attention, times 0 for stop words; a need
-    over `threshold` triggers; the query is made of the words that matter most to the first such word.
-    Approximated: the attention that a word gets from later ones, relative to the step's highest, is
-    taken as (1 + mentions later in the step) / (1 + the most of any word); the words it attends to
-    most are taken as the question's content words and the `length` content words before it. Theirs
-    writes on from the word; here the whole step is written again.
+    over `threshold` triggers; the query is made of the words that matter most to the first such
+    word. Approximated: the attention that a word gets from later ones, relative to the step's
+    highest, is taken as (1 + mentions later in the step) / (1 + the most of any word); the words
+    it attends to most are taken as the question's content words and the `length` content words
+    before it. Theirs writes on from the word; here the whole step is written again.
     """
 
     def __init__(

@@ -115,7 +115,7 @@ def _value(spec: str, option: str, text: str, default: Any) -> Any:
         return kind(text)
     except ValueError as error:
         among = (
-            f"one of {', '.join(map(str, kind))}"
+            f"one of {', '.join(member.value for member in type(default))}"
             if isinstance(default, StrEnum)
             else "a whole number"
             if kind is int
