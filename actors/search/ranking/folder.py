@@ -9,7 +9,7 @@ import dataclasses
 import json
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,6 +106,13 @@ def read_passages_manifest(folder: str | Path) -> PassagesManifest:
         raise PassagesError(f"{folder} is no index of passages: it has no {MANIFEST}") from error
     except (OSError, TypeError, KeyError, json.JSONDecodeError) as error:
         raise PassagesError(f"{path} is damaged ({error}): build the index again") from error
+
+
+def read_passages(folder: str | Path, most: int | None = None) -> Iterator[tuple[str, str]]:
+    """(title, text) of all passages of the index in `folder`, or of the first `most`. Raises
+    `PassagesError`."""
+    folder = Path(folder)
+    return _open_store(folder, read_passages_manifest(folder)).passages(most)
 
 
 def verify(folder: str | Path) -> list[str]:

@@ -28,6 +28,12 @@ class PassageStore:
         found = (json.loads(self.lookup.stored(id)) for id in ids)
         return [(title, text) for title, text in found]
 
+    def passages(self, most: int | None = None) -> Iterator[tuple[str, str]]:
+        """(title, text) of all passages, or of the first `most`, in the index's order."""
+        ids = self.lookup.ids
+        for at in range(len(ids) if most is None else min(most, len(ids))):
+            yield self.fetch([ids[at]])[0]
+
     def document_frequency(self, word: str) -> int:
         """Number of passages that hold all words of `word` side by side, as analysed."""
         found = tuple(self.analysis.words(word))
