@@ -1,16 +1,14 @@
 """Only the sentences that matter: those whose relevance is above a threshold.
 
 Section "evidence compression" of ReaLM-Retrieve (arXiv 2604.26649): threshold .45, 27 % of the
-text kept. A sentence is read with its passage's title, since most name their subject as "he" or
-"the film". If no sentence is above the threshold the best one is kept.
+text kept. If no sentence is above the threshold the best one is kept.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.data.sentences import sentences
 from pipelines.realm.evidence.relevance import SentenceScorer
-from pipelines.realm.evidence.texts import titled
+from pipelines.realm.evidence.texts import Part, parts, titled
 from pipelines.realm.types import Passage
 
 
@@ -25,30 +23,6 @@ class Compressed:
     ids: tuple[str, ...] = ()
     kept: int = 0
     sentences: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A sentence of the passage at position `passage`, as it stands there."""
-
-    passage: int
-    text: str
-    title: str
-
-    @property
-    def read(self) -> str:
-        """As it is scored."""
-        return titled(self.title, self.text)
-
-
-def parts(passages: Sequence[Passage]) -> list[Part]:
-    """The sentences of all passages, in reading order. A passage without text has its title."""
-    found = []
-    for position, passage in enumerate(passages):
-        spans = sentences(passage.text)
-        texts = [passage.text[start:end] for start, end in spans] or [passage.title.strip()]
-        found.extend(Part(position, text, passage.title) for text in texts if text)
-    return found
 
 
 def keep(
@@ -76,5 +50,5 @@ async def compress(
 ) -> Compressed:
     """`passages` without the sentences that are not about `query`; see the module."""
     cut = parts(passages)
-    scores = await scorer.scores(query, [part.read for part in cut])
+    scores = await scorer.scores(query, passages, cut)
     return keep(passages, cut, scores, scorer.threshold if threshold is None else threshold)

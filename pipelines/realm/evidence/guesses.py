@@ -7,6 +7,13 @@ the decision on it (uncertainty, policy) is waited for.
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pipelines.realm.needs import need_of, plain
+from pipelines.realm.queries import joined
+
+if TYPE_CHECKING:
+    from pipelines.realm.uncertainty.entities import TitleIndex
 
 QueryMaker = Callable[[str, str], str]
 """(question, step) -> query; "" where it makes none."""
@@ -15,21 +22,35 @@ _ENDED = re.compile(r"(?:[.!?…。！？][\"'”’)\]]*\s*|\n\s*)$")
 _TAIL = 40  # characters that are looked at
 
 
-def step_as_is(question: str, step: str) -> str:
-    """The step without the white space around it."""
-    return step.strip()
+def query_makers(titles: "TitleIndex | None" = None) -> tuple[QueryMaker, ...]:
+    """The step as it stands, its need, and the question with its need, made exactly as
+    `queries.QueryMaker` makes them from a whole step."""
+
+    def need(question: str, step: str) -> str:
+        return need_of(step, titles) or plain(step)
+
+    def gap(question: str, step: str) -> str:
+        return joined(question, need_of(step, titles))
+
+    return (_as_it_stands, need, gap)
+
+
+def _as_it_stands(question: str, step: str) -> str:
+    return plain(step)
 
 
 class StepGuesser:
     """The queries that `makers` make of the step so far, each once, where it may end.
 
-    `early` of them are asked while the step is written, all of them once it is complete.
+    Default: those of `query_makers`. `early` of them are asked while the step is written, all of
+    them once it is complete.
     """
 
-    def __init__(self, makers: Sequence[QueryMaker] = (step_as_is,), *, early: int = 1) -> None:
-        if not makers or early < 0:
+    def __init__(self, makers: Sequence[QueryMaker] | None = None, *, early: int = 3) -> None:
+        self._makers = query_makers() if makers is None else tuple(makers)
+        if not self._makers or early < 0:
             raise ValueError("prefetch: there must be a way of making queries, and early >= 0")
-        self._makers, self._early = tuple(makers), early
+        self._early = early
 
     def __call__(self, question: str, step: str, complete: bool) -> list[str]:
         """See `prefetch.Guesser`."""

@@ -1,4 +1,7 @@
-"""How much a sentence says about what is asked for."""
+"""How much a sentence says about what is asked for: by its embedding, or by its words.
+
+`trained_relevance.py` puts both together.
+"""
 
 import math
 from collections import Counter, OrderedDict
@@ -10,6 +13,8 @@ import numpy as np
 from actors.expansion.lexical import WordStatistics
 from actors.search.ranking.analysis import Analysis
 from pipelines.realm.evidence.batching import Batches
+from pipelines.realm.evidence.texts import Part, parts
+from pipelines.realm.types import Passage
 
 if TYPE_CHECKING:
     from actors.search.dense.embed import Embedder
@@ -27,8 +32,10 @@ class SentenceScorer(Protocol):
     threshold: float
     """What a sentence should be above to be kept."""
 
-    async def scores(self, query: str, sentences: Sequence[str]) -> list[float]:
-        """The relevance of each sentence to `query`, in [-1, 1]."""
+    async def scores(
+        self, query: str, passages: Sequence[Passage], cut: Sequence[Part]
+    ) -> list[float]:
+        """The relevance to `query` of each of `cut`, the sentences of `passages`, in [-1, 1]."""
         ...
 
 
@@ -55,11 +62,19 @@ class EmbeddingScorer:
             self.score_many, most=most
         )
 
-    async def scores(self, query: str, sentences: Sequence[str]) -> list[float]:
+    async def scores(
+        self, query: str, passages: Sequence[Passage], cut: Sequence[Part]
+    ) -> list[float]:
         """See `SentenceScorer`."""
-        if not sentences:
+        if not cut:
             return []
-        return await self._batches((query, tuple(sentences)))
+        return await self._batches((query, tuple(part.read for part in cut)))
+
+    async def warm(self, passages: Sequence[Passage]) -> None:
+        """Embeds the sentences of `passages`, for a query that may come."""
+        cut = parts(passages)
+        if cut:
+            await self._batches(("", tuple(part.read for part in cut)))
 
     def score_many(self, asked: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[float]]:
         """Cosines for many (query, sentences); blocking, for one thread at a time."""
@@ -114,11 +129,13 @@ class LexicalScorer:
         self._keep = keep
         self._weights: OrderedDict[str, dict[str, float]] = OrderedDict()
 
-    async def scores(self, query: str, sentences: Sequence[str]) -> list[float]:
+    async def scores(
+        self, query: str, passages: Sequence[Passage], cut: Sequence[Part]
+    ) -> list[float]:
         """See `SentenceScorer`."""
         asked = self._weigh(query)
         found = []
-        for sentence in sentences:
+        for sentence in (part.read for part in cut):
             weights = self._weights.get(sentence)
             if weights is None:
                 weights = self._weights[sentence] = self._weigh(sentence)

@@ -1,8 +1,34 @@
 """How passages read once they stand in a chain."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from pipelines.data.sentences import sentences
 from pipelines.realm.types import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A sentence of the passage at position `passage`, as it stands there."""
+
+    passage: int
+    text: str
+    title: str
+
+    @property
+    def read(self) -> str:
+        """With its passage's title: most sentences name their subject as "he" or "the film"."""
+        return titled(self.title, self.text)
+
+
+def parts(passages: Sequence[Passage]) -> list[Part]:
+    """The sentences of all passages, in reading order. A passage without text has its title."""
+    found = []
+    for position, passage in enumerate(passages):
+        spans = sentences(passage.text)
+        texts = [passage.text[start:end] for start, end in spans] or [passage.title.strip()]
+        found.extend(Part(position, text, passage.title) for text in texts if text)
+    return found
 
 
 def titled(title: str, text: str) -> str:

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.realm.evidence.compress import Compressed, compress, keep, parts
+from pipelines.realm.evidence.compress import Compressed, compress, keep
 from pipelines.realm.evidence.relevance import LexicalScorer
-from pipelines.realm.evidence.texts import titled, whole
+from pipelines.realm.evidence.texts import Part, parts, titled, whole
 from pipelines.realm.types import Passage
 
 FILM = Passage(
@@ -26,9 +26,11 @@ class Given:
         self._scores = scores
         self.asked: list[str] = []
 
-    async def scores(self, query: str, sentences: Sequence[str]) -> list[float]:
-        self.asked += sentences
-        return [self._scores.get(sentence, 0.0) for sentence in sentences]
+    async def scores(
+        self, query: str, passages: Sequence[Passage], cut: Sequence[Part]
+    ) -> list[float]:
+        self.asked += [part.read for part in cut]
+        return [self._scores.get(part.read, 0.0) for part in cut]
 
 
 def test_sentences_above_the_threshold_stay_in_their_order():

@@ -1,6 +1,7 @@
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,8 @@ from actors.search.ranking.folder import build_passages_index, open_engine
 from actors.search.types import InfraFailure, SearchRequest
 from pipelines.realm.evidence.guesses import StepGuesser
 from pipelines.realm.evidence.prefetch import Found, SpeculativeCache, same_words
-from pipelines.realm.types import Passage
+from pipelines.realm.queries import QueryMaker
+from pipelines.realm.types import Passage, Step, StepState, Uncertainty
 
 
 @dataclass
@@ -31,6 +33,13 @@ class Shelf:
         if self.down:
             return InfraFailure("the index is down")
         return tuple(Passage(f"{query}{n}", query, f"of {query}, {k}") for n in range(self.wide))
+
+
+async def unmeasured() -> Uncertainty:
+    raise AssertionError("queries need no uncertainty")
+
+
+NO_SESSION: Any = None
 
 
 async def settled() -> None:
@@ -204,7 +213,7 @@ def test_what_is_guessed_while_a_step_is_written():
     async def run() -> None:
         shelf = Shelf()
         maker = lambda question, step: f"{question} {step.strip()}"  # noqa: E731
-        cache = SpeculativeCache(shelf, guess=StepGuesser((lambda q, s: s.strip(), maker)))
+        cache = SpeculativeCache(shelf, guess=StepGuesser((lambda q, s: s.strip(), maker), early=1))
         step = ""
         for piece in ("Ada wrote", " it in St.", " Ives", ". ", "Then"):
             step += piece
@@ -219,7 +228,7 @@ def test_what_is_guessed_while_a_step_is_written():
 
 
 def test_guesses():
-    guess = StepGuesser()
+    guess = StepGuesser((lambda question, step: step.strip(),))
     assert guess("q", "It is so.", False) == ["It is so."]
     assert guess("q", 'He said "no!" ', False) == ['He said "no!"']
     assert guess("q", "It is\n", False) == ["It is"]
@@ -228,6 +237,15 @@ def test_guesses():
     assert guess("q", " \n", True) == []
     with pytest.raises(ValueError, match="way of making queries"):
         StepGuesser(())
+
+
+def test_guesses_are_the_queries_that_the_step_would_make():
+    step = "Okay. First I need to find the director of Jaws. "
+    state = StepState("When was he born?", (Step(0, step),), (), 1, unmeasured, NO_SESSION, 0)
+    made = [asyncio.run(QueryMaker().query(state, f)) for f in QueryMaker().formulations]
+    guessed = StepGuesser()("When was he born?", step, False)
+    assert set(guessed) == set(made)
+    assert "What is the director of Jaws?" in guessed
 
 
 WORDS = ["gout", "Zinc", "the", "of", "iron", "irons", "and"]
