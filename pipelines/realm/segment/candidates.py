@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 LOOK_BACK, LOOK_AHEAD = 48, 32  # characters
 
-_END = re.compile(
-    r"[.!?…][.!?…\"'”’)\]*]*|[。！？]+[”’」』）]*|\n|</?[A-Za-z][\w-]{0,15}>", re.ASCII
-)
+_TAG = r"</?[A-Za-z][\w-]{0,15}>"
+_END = re.compile(rf"[.!?…][.!?…\"'”’)\]*]*|[。！？]+[”’」』）]*|\n|(?={_TAG})|{_TAG}", re.ASCII)
+"""Signs that a step may be over. Nothing, before a tag: what stands before it ends."""
 _ABBREVIATED = frozenset(
     "e.g i.e cf vs viz dr mr mrs ms prof st rev gen col capt lt sgt fig figs eq eqs ref refs "
     "approx ph.d m.d inc ltd co corp jr sr u.s u.k u.n d.c a.m p.m b.c a.d".split()
@@ -76,12 +76,10 @@ class CandidateFinder:
             if end.end() > until:
                 break
             self._scanned = end.end()
-            offsets = (end.start(), end.end()) if end[0][0] == "<" else (end.end(),)
-            for offset in offsets:
-                made = self._candidate(offset, end[0])
-                if made is not None:
-                    found.append(made)
-                    self._last = made.offset
+            made = self._candidate(end.end(), end[0])
+            if made is not None:
+                found.append(made)
+                self._last = made.offset
         return found
 
     def _candidate(self, place: int, sign: str) -> Candidate | None:
@@ -91,7 +89,7 @@ class CandidateFinder:
         offset = place - (min(LOOK_BACK, place) - len(before))
         if not following or not before or offset <= self._last:
             return None
-        tag = sign[0] == "<"
+        tag = sign[:1] in ("", "<")
         line = sign == "\n"
         if not tag and not line and not _ends_sentence(before, sign, rest):
             return None
@@ -113,9 +111,11 @@ def candidates(text: str) -> list[Candidate]:
 
 
 def opening(following: str) -> str:
-    """The words that `following` begins with, up to three, in lower case, joined by a blank."""
+    """The words that `following` begins with, behind a bullet, up to three, in lower case, joined
+    by a blank."""
     words: list[str] = []
-    at = 0
+    bullet = _LIST_ITEM.match(following)
+    at = bullet.end() if bullet else 0
     while len(words) < 3 and (match := _FIRST_WORD.match(following, at)):
         if match.end() == len(following) and words:  # may be cut
             break

@@ -16,7 +16,9 @@ import numpy as np
 from pipelines.realm.segment.candidates import Candidate, CandidateFinder
 from pipelines.realm.segment.rules import MARKERS, marker
 
-PIECE = re.compile(r"\n|[^\S\n]?(?:[^\W\d_]{1,24}|\d|_|[^\w\s]{1,3})|[^\S\n]{1,8}|.", re.DOTALL)
+PIECE = re.compile(
+    r"\n|[^\S\n]?(?:[^\W\d_]{1,24}|\d|_|[<>]|[^\w\s<>]{1,3})|[^\S\n]{1,8}|.", re.DOTALL
+)
 """Cuts a text without rest. A piece that ends before the text does is final."""
 
 PAD = 0
@@ -156,7 +158,8 @@ class Reader:
     def _place(self, found: Sequence[Candidate]) -> None:
         for candidate in found:
             self.reading.candidates.append(candidate)
-            self.reading.tokens_of.append(bisect_left(self.reading.starts, candidate.offset))
+            token = bisect_left(self.reading.starts, candidate.offset)
+            self.reading.tokens_of.append(min(token, len(self.reading) - 1))
 
 
 def read(text: str, vocabulary: Vocabulary) -> Reading:

@@ -31,6 +31,8 @@ class SegmenterSettings:
     dropout: float = 0.1
     batch_size: int = 32
     """Windows."""
+    extra_stride: int = 112
+    """On `extra` traces: long ones that need not be read twice."""
     extra_epochs: int = 2
     epochs: int = 10
     extra_rate: float = 5e-4
@@ -51,7 +53,7 @@ class SegmenterSettings:
     def problems(self) -> list[str]:
         """Every value that cannot work, as `name: why`."""
         least = {
-            "hidden": 1, "layers": 1, "heads": 1, "feed_forward": 1, "window": 16, "stride": 1,
+            "hidden": 1, "layers": 1, "heads": 1, "feed_forward": 1, "window": 16, "stride": 1, "extra_stride": 1,
             "vocabulary": 300, "look_ahead": 1, "batch_size": 1, "epochs": 1, "extra_epochs": 0,
             "threads": 0, "label_weight": 0, "decay": 0, "warm_up": 0, "dropout": 0,
         }  # fmt: skip
@@ -67,8 +69,11 @@ class SegmenterSettings:
         ]
         if self.heads >= 1 and self.hidden % self.heads:
             out.append(f"hidden: {self.hidden} is no multiple of {self.heads} heads")
-        if self.stride > self.window - 8:
-            out.append(f"stride: {self.stride} leaves gaps between windows of {self.window}")
+        out += [
+            f"{name}: {getattr(self, name)} leaves gaps between windows of {self.window} tokens"
+            for name in ("stride", "extra_stride")
+            if getattr(self, name) > self.window - 8
+        ]
         if self.look_ahead >= self.window:
             out.append(f"look_ahead: {self.look_ahead} is not inside a window of {self.window}")
         if not (self.warm_up < 1 and self.dropout < 1):

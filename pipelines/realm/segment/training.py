@@ -165,14 +165,17 @@ def _learn(
 ) -> dict[str, Any]:
     """Leaves the best epoch's weights and threshold in `model`; says which and how good."""
     network = model.network
-    stages = [("extra", settings.extra_epochs, settings.extra_rate)] if lessons["extra"] else []
-    stages.append(("train", settings.epochs, settings.rate))
+    stages = [("train", settings.epochs, settings.rate, settings.stride)]
+    if lessons["extra"]:
+        stages.insert(
+            0, ("extra", settings.extra_epochs, settings.extra_rate, settings.extra_stride)
+        )
     best, best_state, epoch, step = -1.0, network.state_dict(), 0, 0
     chosen: dict[str, Any] = {}
-    with reporter.bar("segmenter", sum(epochs for _, epochs, _ in stages)) as bar:
-        for stage, epochs, rate in stages:
+    with reporter.bar("segmenter", sum(stage[1] for stage in stages)) as bar:
+        for stage, epochs, rate, stride in stages:
             rng = np.random.default_rng(settings.seed)
-            for losses in _epochs(network, lessons[stage], settings, epochs, rate, rng):
+            for losses in _epochs(network, lessons[stage], settings, epochs, rate, stride, rng):
                 epoch, step = epoch + 1, step + len(losses)
                 network.eval()
                 threshold, scores = _best_threshold(model, lessons["dev"])
@@ -197,6 +200,7 @@ def _epochs(
     settings: SegmenterSettings,
     epochs: int,
     rate: float,
+    stride: int,
     rng: np.random.Generator,
 ) -> Iterator[list[float]]:
     """Losses of each epoch's steps. The rate goes up over `warm_up`, then down to 0, in lines."""
@@ -213,8 +217,8 @@ def _epochs(
             for window in training_windows(
                 lesson.reading,
                 settings.window,
-                settings.stride,
-                int(rng.integers(settings.stride)),
+                stride,
+                int(rng.integers(stride)),
             )
         ]
         batches = np.array_split(
