@@ -3,5 +3,5 @@ in. A contextual bandit over the reasoning loop, trained with REINFORCE on RLlib
 
 `actions`, `features`, `network`, `reward`, `curriculum`, `rollout`, `sampling`, `decider`, `saved`
 and `env` are pure (no Ray); `module` and `learner` are RLlib's; `collector` has the Ray actors;
-`training` is the loop.
+`world` puts a reasoner together; `training` is the loop.
 """

@@ -31,6 +31,10 @@ class Course:
         """The finished chain."""
         return await self._reasoner.finish()
 
+    async def close(self) -> None:
+        """Ends a chain that nobody wants any more."""
+        await self._reasoner.close()
+
 
 async def play(
     reasoner: SteppedReasoner,
@@ -43,11 +47,16 @@ async def play(
     course = Course(reasoner, policy.shape)
     seen: list[Observation] = []
     done: list[tuple[int, float]] = []
-    while (now := await course.see()) is not None:
-        seen.append(now)
-        done.append(policy.act(now, draw))
-        await course.act(done[-1][0])
-    return rollout(await course.finish(), task, policy.shape, clock, seen, done)
+    try:
+        while (now := await course.see()) is not None:
+            seen.append(now)
+            done.append(policy.act(now, draw))
+            await course.act(done[-1][0])
+        chain = await course.finish()
+    except BaseException:
+        await reasoner.close()
+        raise
+    return rollout(chain, task, policy.shape, clock, seen, done)
 
 
 def rollout(

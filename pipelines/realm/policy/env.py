@@ -30,7 +30,7 @@ def spaces_of(shape: PolicyShape) -> tuple[gym.spaces.Dict, gym.spaces.Discrete]
     count, actions = len(shape.features), len(shape.actions)
     observations = gym.spaces.Dict(
         {
-            FEATURES: gym.spaces.Box(-1.0, 2.0, (count,), np.float32),
+            FEATURES: gym.spaces.Box(0.0, 1.0, (count,), np.float32),
             MASK: gym.spaces.Box(0.0, 1.0, (actions,), np.float32),
         }
     )
@@ -118,7 +118,7 @@ class ReasoningEnv(gym.Env[dict[str, Any], Any]):
 
     def _close_course(self) -> None:
         if self._course is not None:
-            self._runner.run(self._course.finish())
+            self._runner.run(self._course.close())
             self._course = None
 
     @staticmethod

@@ -206,14 +206,14 @@ class Features:
         return rsus_of(now, [name for name in self.without if name in PARTS])
 
     def vector(self, state: StepState, now: Uncertainty | None) -> NDArray[np.float32]:
-        """(len(self),) of a state and its RSUS (None: not worked out). Always finite."""
+        """(len(self),) of a state and its RSUS (None: not worked out), each within [0, 1]."""
         seen = Seen(state, now)
         values = [value(seen) for group, _, value in _COLUMNS if group not in self.without]
         if self.needs_uncertainty:
             rsus = self.rsus(now)
             values += [rsus, float(rsus > THRESHOLD)]
-        found = np.array(values, dtype=np.float32)
-        return np.nan_to_num(found, nan=0.5, posinf=1.0, neginf=0.0)
+        found = np.nan_to_num(np.array(values), nan=0.5)
+        return np.clip(found, 0.0, 1.0).astype(np.float32)
 
 
 THRESHOLD = 0.65

@@ -13,7 +13,8 @@ Clock = Callable[[Chain], float]
 class Costs:
     """Seconds of a chain by what it did, instead of by a clock: the same chain costs the same
     wherever and whenever it is run, so training repeats. Used for the simulated reasoner, which
-    takes no time of its own.
+    takes no time of its own. What the engine wrote ahead while a decision was due and was cut again
+    is not charged: it depends on the clock.
 
     The numbers are the paper's: 0.66 s a call with compression and kept prefix; 14.1 s for about
     500 tokens of R1-Distill-32B and 1.8 calls give 0.025 s a token. Tokens written to side
@@ -27,7 +28,10 @@ class Costs:
 
     def __call__(self, chain: Chain) -> float:
         """Seconds of the whole chain."""
-        written = chain.usage.written_tokens + chain.usage.side_tokens
+        written = sum(
+            record.step.tokens + (record.uncertainty.tokens if record.uncertainty else 0)
+            for record in chain.steps
+        )
         read = sum(evidence.kept_tokens for evidence in chain.evidence)
         return self.token_s * written + self.call_s * chain.calls + self.read_token_s * read
 
@@ -51,6 +55,6 @@ class RewardWeights:
 
 def infrastructure_failed(chain: Chain) -> bool:
     """True if the chain says nothing about the policy: the engine or the index failed under it."""
-    if chain.status == Status.ENGINE_FAILURE:
+    if chain.status in (Status.ENGINE_FAILURE, Status.ERROR):
         return True
     return any(evidence.failure for evidence in chain.evidence)

@@ -25,6 +25,10 @@ class SteppedReasoner(Protocol):
         """The finished chain; closes its session."""
         ...
 
+    async def close(self) -> None:
+        """Ends a chain that nobody wants any more."""
+        ...
+
 
 class World(Protocol):
     """What episodes run in: an engine, an index and all parts, made once per worker."""

@@ -56,7 +56,7 @@ class ToyReasoner:
         self.steps: list[Step] = []
         self.evidence: list[Evidence] = []
         self.records: list[StepRecord] = []
-        self.since_last, self.asked, self.finished = 0, 0, 0
+        self.since_last, self.asked, self.finished, self.closed = 0, 0, 0, 0
 
     async def advance(self) -> StepState | None:
         if len(self.steps) == self.question.hops:
@@ -94,6 +94,9 @@ class ToyReasoner:
                 self.known[len(self.steps) - 1] = True
         self.records.append(StepRecord(self.steps[-1], decision, evidence=evidence))
         return evidence
+
+    async def close(self) -> None:
+        self.closed += 1
 
     async def finish(self) -> Chain:
         self.finished += 1
