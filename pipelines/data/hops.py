@@ -19,6 +19,7 @@ from pipelines.realm.types import Hop
 COMPARE = "Comparing {}: {}"
 """How the question of a comparing hop begins: the hops it compares, the question."""
 
+_NUMBER_SIGN = re.compile(r"#(?=\d)")
 _QUALIFIER = re.compile(r"\s*\([^()]*\)$")
 _WORD = re.compile(r"[^\W_]+")
 _ASKING = frozenset(
@@ -83,6 +84,7 @@ def from_triples(
     compares: bool,
 ) -> tuple[Hop, ...]:
     """Hops of (subject, relation, object); of two triples that ask the same the first counts."""
+    question = _plain(question)
     facts: dict[tuple[str, str], str] = {}
     for subject, relation, found in triples:
         facts.setdefault((subject, relation), found)
@@ -98,7 +100,7 @@ def from_triples(
             ),
             default=(0.0, 0),
         )
-        name = subject
+        name = _plain(subject)
         if earlier[0] >= 0.5 or (hops and not compares):
             name = f"#{-earlier[1]}"
             used.add(-earlier[1])
@@ -119,6 +121,7 @@ def from_paragraphs(
     """Hops of the paragraphs that support an answer, for questions of two paragraphs."""
     if len(supports) != 2:
         return ()
+    question = _plain(question)
     if compares:
         first, second = supports
         hops = [_side(question, answer, *pair) for pair in ((first, second), (second, first))]
@@ -129,6 +132,11 @@ def from_paragraphs(
         Hop(f"What is linked to {about}?", bridge, first.id, first.evidence),
         Hop(f"What about #1 answers: {question}", answer, last.id, last.evidence),
     )
+
+
+def _plain(text: str) -> str:
+    """`text` without what would be taken for a hop's number: "#1 hit" is "number 1 hit"."""
+    return _NUMBER_SIGN.sub("number ", text)
 
 
 def _ended(

@@ -20,7 +20,7 @@ alone and are passed over, so that all splits are worded alike); the supporting 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -204,11 +204,19 @@ class _Row:
             answers=tuple(dict.fromkeys(answers)),
             hops=count or len(relevant),
             kind=fields.text("type", "kind"),
-            split=fields.text("split").casefold(),
+            split=self._split(),
             relevant=relevant,
             decomposition=hops,
         )
         return question, origin
+
+    def _split(self) -> str:
+        """The line's own split, "" where it has none that is known."""
+        said = self.fields.text("split").casefold()
+        split = _NAMES.get(said, said)
+        if split not in ("", "train", *_HELD_OUT):
+            raise CorpusError(f"{self.place}: split {said!r} is none of train, dev, test")
+        return split
 
     def _hops(self, text: str, answer: str, supporting: list[str]) -> tuple[tuple[Hop, ...], str]:
         given = self._given()
@@ -217,7 +225,7 @@ class _Row:
         compares = "comparison" in self.fields.text("type", "kind")
         supports = self._supports(supporting)
         triples = self._triples()
-        if triples:
+        if triples and supports:
             return from_triples(text, answer, triples, supports, compares), TRIPLES
         derived = from_paragraphs(text, answer, supports, compares)
         return derived, PARAGRAPHS if derived else NONE
@@ -297,17 +305,11 @@ def _list(fields: Fields, *names: str) -> list[Any]:
 
 
 def _with_splits(questions: list[HopQuestion], seed: int) -> tuple[HopQuestion, ...]:
-    named = [replace(each, split=_NAMES.get(each.split, each.split)) for each in questions]
-    for each in named:
-        if each.split not in ("", "train", *_HELD_OUT):
-            raise CorpusError(
-                f"question {each.id}: split {each.split!r} is none of train, dev, test"
-            )
     drawn: dict[str, HopQuestion] = {}
-    if not any(each.split == "test" for each in named):
-        held_out = [each for each in named if each.split == "dev"]
+    if not any(each.split == "test" for each in questions):
+        held_out = [each for each in questions if each.split == "dev"]
         parts = split_questions(held_out, _HELD_OUT_FRACTIONS, _HELD_OUT, seed)
         drawn |= {each.id: each for each in parts}
-    unknown = split_questions([each for each in named if not each.split], seed=seed)
+    unknown = split_questions([each for each in questions if not each.split], seed=seed)
     drawn |= {each.id: each for each in unknown}
-    return tuple(drawn.get(each.id, each) for each in named)
+    return tuple(drawn.get(each.id, each) for each in questions)
