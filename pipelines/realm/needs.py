@@ -17,8 +17,9 @@ _MARKER = re.compile(
     r"hmm+|wait|actually|but|and|also|again|hold on|to (?:begin|start) with|after that|"
     r"therefore|thus|hence|in (?:that|this) case|let me (?:think|see|try|check|start here)|"
     r"the (?:first|next|last) (?:thing|step|question) is(?: this)?|"
-    r"(?:the )?question (?:is|was|asks|here is)|perhaps|maybe|probably|i (?:think|believe|guess|recall|"
-    r"remember|suppose)(?: that)?|i(?: a|')m (?:fairly |quite |pretty |not )?(?:sure|certain)"
+    r"(?:the )?question (?:is|was|asks|here is)|perhaps|maybe|probably|"
+    r"i (?:think|believe|guess|recall|remember|suppose)(?: that)?|"
+    r"i(?: a|')m (?:fairly |quite |pretty |not )?(?:sure|certain)"
     r"(?: that)?|as far as i (?:know|recall|remember)|if i (?:recall|remember)(?: correctly)?)"
     r"\b\s*[,.:;—–-]*\s+",
     re.IGNORECASE,
@@ -50,8 +51,8 @@ _IS = re.compile(
 )
 _PRONOUN = re.compile(
     r"(?:it|this|that|these|those|he|she|they|there|here|i|we|you|one|everything|something|"
-    r"nothing|(?:my|the|our) (?:answer|guess|question|text|passage|evidence|retrieved \w+|chain|next step))"
-    r"\b",
+    r"nothing|(?:my|the|our) (?:answer|guess|question|text|passage|evidence|chain|next step|"
+    r"retrieved \w+))\b",
     re.IGNORECASE,
 )
 _ABOUT_ITSELF = re.compile(

@@ -20,15 +20,19 @@ class Claim:
     cited: str = ""
 
 
+Mark = tuple[str, int]
+"""Something said, of a hop (-1: of the whole chain). `asked`, `searched`, `checked`, and what need
+not be said twice before the hop's next claim (`POSING`); `tried`: a sentence was cut in two."""
+WHOLE = -1
+POSING = ("noted", "posed", "quoted", "corrected", "tried")
+
+
 @dataclass(slots=True)
 class State:
-    """What a text amounts to: the claims that stand, and what was retrieved."""
+    """What a text amounts to: the claims that stand, what else was said, and what was retrieved."""
 
     claims: dict[int, Claim] = field(default_factory=dict)
-    asked: set[int] = field(default_factory=set)
-    searched: set[int] = field(default_factory=set)
-    checked: set[int] = field(default_factory=set)
-    opened: bool = False
+    marks: set[Mark] = field(default_factory=set)
     concluded: bool = False
     seen: list[str] = field(default_factory=list)
     """Retrieved texts, flattened."""
@@ -41,8 +45,8 @@ class State:
     def copy(self) -> "State":
         """One that can be gone on from, apart from this one."""
         return State(
-            dict(self.claims), set(self.asked), set(self.searched), set(self.checked),
-            self.opened, self.concluded, list(self.seen), self.fresh, self.units, self.latest,
+            dict(self.claims), set(self.marks), self.concluded, list(self.seen), self.fresh,
+            self.units, self.latest,
         )  # fmt: skip
 
 
@@ -155,10 +159,11 @@ class Mind:
 def put(state: State, hop: int, claim: Claim, facts: Facts) -> None:
     """Makes a claim in `state`; those that were built on an earlier one of the hop fall."""
     if hop in state.claims:
-        for fallen in dependents(hop, facts):
-            state.claims.pop(fallen, None)
-            for done in (state.asked, state.checked, state.searched):
-                done.discard(fallen)
+        fallen = set(dependents(hop, facts))
+        for other in fallen:
+            state.claims.pop(other, None)
+        state.marks = {mark for mark in state.marks if mark[1] not in fallen}
+    state.marks -= {(name, hop) for name in POSING}
     state.claims[hop] = claim
     state.latest = hop
 

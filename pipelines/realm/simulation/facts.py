@@ -189,6 +189,8 @@ class FactBook:
             for attempt in range(_TRIES if len(pool) > 1 else 1)
         ]
         rivals: list[str] = []
+        if any(flatten(name) not in right for name in first):  # the others that are compared
+            drawn = []
         for name in (*first, *drawn, *(bare_title(t) for t in self._titles[:_TRIES])):
             flat = flatten(name)
             apart = all(flat not in one and one not in flat for one in right)

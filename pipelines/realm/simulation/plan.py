@@ -2,29 +2,58 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pipelines.realm.simulation import wording
 from pipelines.realm.simulation.ability import choice, normal
-from pipelines.realm.simulation.belief import SURE, Claim, Mind, State, put
+from pipelines.realm.simulation.belief import SURE, WHOLE, Claim, Mark, Mind, State, put
 
+T = TypeVar("T")
 GAP = "\n\n"
 """Between units."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A passage of thought written in one go. It counts once its first `done_at` characters stand.
+    """A passage of thought written in one go. It counts once its first `done_at` characters stand;
+    `marks` are what its single sentences say, each with the characters that it takes.
 
     `confidence` is how sure it is of `value`, which stands in the text.
     """
 
-    kind: str  # opening | need | search | claim | correct | check | again | conclude
+    kind: str  # opening | need | search | claim | correct | check | again | conclude | reply
     text: str
     done_at: int
-    hop: int | None = None
+    hop: int = WHOLE
     claim: Claim | None = None
     value: str = ""
     confidence: float = 1.0
+    marks: tuple[tuple[int, Mark], ...] = ()
+
+
+class _Draft:
+    """Sentences with what they say."""
+
+    def __init__(self, state: State, hop: int) -> None:
+        self.state, self.hop = state, hop
+        self.text = ""
+        self.marks: list[tuple[int, Mark]] = []
+
+    def say(self, sentence: str, name: str = "") -> None:
+        """Adds a sentence; one that has a `name` only if it was not said before and then cut off
+        from the rest, and nothing of the kind was cut in two."""
+        mark = (name, self.hop)
+        if name and {mark, ("tried", self.hop)} & self.state.marks:
+            return
+        self.text += f" {sentence}" if self.text else sentence
+        if name:
+            self.marks.append((len(self.text), mark))
+
+    def unit(
+        self, kind: str, *, claim: Claim | None = None, value: str = "", confidence: float = 1.0
+    ) -> Unit:
+        text, marks = self.text, tuple(self.marks)
+        return Unit(kind, text + GAP, len(text), self.hop, claim, value, confidence, marks)
 
 
 class Planner:
@@ -38,38 +67,42 @@ class Planner:
     def next(self, state: State) -> Unit:
         """The unit that follows."""
         mind = self.mind
-        if not state.opened:
+        if ("opened", WHOLE) not in state.marks:
             return self._opening(state)
         if (hop := mind.correctable(state)) is not None:
             return self._correct(hop, state)
         latest = state.latest
-        if latest in state.claims and latest not in state.checked and not state.fresh:
+        if latest in state.claims and not state.fresh:
             assert latest is not None
-            if mind.chance("checks", latest) < mind.ability.checks:
+            again = ("checked", latest) in state.marks
+            if not again and mind.chance("checks", latest) < mind.ability.checks:
                 return self._check(latest, state)
         if (hop := mind.open_hop(state)) is not None:
             return self._work(hop, state)
         if mind.chance("endless") < mind.ability.endless:
-            return self._unit("again", self._pick(wording.AGAIN, state, "again"))
+            draft = _Draft(state, WHOLE)
+            draft.say(self._pick(wording.AGAIN, state, "again"))
+            return draft.unit("again")
         return self._conclude(state)
 
-    def accept(self, unit: Unit, state: State) -> None:
-        """Takes a unit that stands into `state`."""
+    def accept(self, unit: Unit, shown: int, state: State) -> None:
+        """Takes what the first `shown` characters of a unit say into `state`."""
+        if not shown:
+            return
+        said = [mark for end, mark in unit.marks if end <= shown]
+        if shown < unit.done_at and not said:
+            said = [("tried", unit.hop)]
+        if unit.kind == "opening":
+            said = [("opened", WHOLE)]
+        state.marks.update(said)
         state.units += 1
         state.fresh = 0
-        state.opened = True
-        if unit.kind == "conclude":
-            state.concluded = True
-        if unit.hop is None:
+        if unit.hop != WHOLE:
+            state.latest = unit.hop
+        if shown < unit.done_at:
             return
-        state.latest = unit.hop
-        if unit.kind == "need":
-            state.asked.add(unit.hop)
-        elif unit.kind == "search":
-            state.searched.add(unit.hop)
-        elif unit.kind == "check":
-            state.checked.add(unit.hop)
-        elif unit.claim is not None:
+        state.concluded = unit.kind == "conclude"
+        if unit.claim is not None:
             put(state, unit.hop, unit.claim, self.mind.facts)
 
     def question_of(self, hop: int, state: State) -> str:
@@ -78,97 +111,103 @@ class Planner:
         return wording.sub_question(self.mind.facts.hops[hop], values)
 
     def _opening(self, state: State) -> Unit:
-        text = self.mind.facts.question.text.strip()
-        number = str(len(self.mind.facts.hops))
-        said = self._pick(wording.OPENING, state, "opening")
-        return self._unit("opening", said.replace("{n}", number).replace("{t}", text))
+        draft = _Draft(state, WHOLE)
+        asked, rest = self._pick(wording.OPENING, state, "opening")
+        draft.say(asked.replace("{t}", self.mind.facts.question.text.strip()))
+        draft.say(rest.replace("{n}", str(len(self.mind.facts.hops))))
+        return draft.unit("opening")
 
     def _work(self, hop: int, state: State) -> Unit:
         mind = self.mind
-        fact = mind.facts.hops[hop]
         sure = mind.confidence(hop) >= SURE
-        if not fact.derived and not mind.shown(hop, state):
-            if self.tags and not sure and hop not in state.searched:
-                return self._search(hop, state)
+        if not mind.facts.hops[hop].derived and not mind.shown(hop, state):
+            if self.tags:
+                if not sure and ("searched", hop) not in state.marks:
+                    return self._search(hop, state)
+                return self._claim(hop, state)
             chance = mind.ability.asks_sure if sure else mind.ability.asks_unsure
-            if not self.tags and hop not in state.asked and mind.chance("asks", hop) < chance:
+            before = ("asked", hop) in state.marks or ("posed", hop) in state.marks
+            if not before and mind.chance("asks", hop) < chance:
                 return self._need(hop, state)
         return self._claim(hop, state)
 
-    def _lead(self, hop: int, state: State) -> str:
+    def _lead(self, draft: _Draft, state: State) -> None:
+        """What goes before work on a hop: that the evidence is of no use, and the sub-question."""
+        hop = draft.hop
+        if state.fresh and not self.mind.shown(hop, state):
+            draft.say(self._pick(wording.IRRELEVANT, state, "aside"), "noted")
         leads = wording.FIRST if hop == 0 else wording.NEXT
-        if hop in state.asked:
+        if ("asked", hop) in state.marks:
             leads = wording.SAME
         lead = self._pick(leads, state, "lead")
-        aside = ""
-        if state.fresh and not self.mind.shown(hop, state):
-            aside = self._pick(wording.IRRELEVANT, state, "aside")
-        return aside + lead + wording.inline(self.question_of(hop, state))
+        draft.say(lead + wording.inline(self.question_of(hop, state)), "posed")
 
     def _need(self, hop: int, state: State) -> Unit:
-        felt = self.mind.confidence(hop) + 0.1 * normal(*self._key, hop, "felt")
+        draft = _Draft(state, hop)
+        self._lead(draft, state)
+        sure = self.mind.confidence(hop)
+        felt = sure + 0.1 * normal(*self._key, hop, "felt")
         doubts = wording.LACK if felt < SURE else wording.RECALL
-        text = f"{self._lead(hop, state)} {self._pick(doubts, state, 'doubt').strip()}"
-        return self._unit("need", text, hop=hop, confidence=self.mind.confidence(hop))
+        draft.say(self._pick(doubts, state, "doubt"))
+        # The whole step asks; the claim that follows it says the question again.
+        draft.marks = [(end, mark) for end, mark in draft.marks if mark[0] != "posed"]
+        asked = draft.text.index("?") + 1 if "?" in draft.text else len(draft.text)
+        draft.marks.append((asked, ("asked", hop)))
+        return draft.unit("need", confidence=sure)
 
     def _search(self, hop: int, state: State) -> Unit:
-        question = self.question_of(hop, state)
-        text = f"{self._pick(wording.LACK, state, 'doubt')}<search>{question}</search>"
+        doubt = self._pick(wording.LACK, state, "doubt")
+        text = f"{doubt} <search>{self.question_of(hop, state)}</search>"
+        end = text.index("</search>")
+        marks = ((end, ("searched", hop)), (end, ("posed", hop)))
         sure = self.mind.confidence(hop)
-        return Unit("search", text + GAP, text.index("</search>"), hop, confidence=sure)
+        return Unit("search", text + GAP, end, hop, confidence=sure, marks=marks)
 
     def _claim(self, hop: int, state: State) -> Unit:
         claim = self.mind.claim(hop, state)
-        return self.said(hop, claim, state)
-
-    def said(self, hop: int, claim: Claim, state: State) -> Unit:
-        """A unit that makes `claim`."""
+        draft = _Draft(state, hop)
+        self._lead(draft, state)
         if claim.cited:
-            said = self._pick(wording.READ, state, "read").replace("{e}", claim.cited)
+            quote = self._pick(wording.QUOTE, state, "quote")
+            draft.say(quote.replace("{e}", claim.cited), "quoted")
+            said = self._pick(wording.READ, state, "read")
         else:
             felt = claim.confidence + 0.1 * normal(*self._key, hop, "felt")
             said = self._pick(wording.HEDGES[wording.loudness(felt)], state, "claim")
-        said = said.replace("{v}", claim.value)
-        text = f"{self._lead(hop, state)} {said}"
-        return self._unit(
-            "claim", text, hop=hop, claim=claim, value=claim.value, confidence=claim.confidence
-        )
+        draft.say(said.replace("{v}", claim.value))
+        return draft.unit("claim", claim=claim, value=claim.value, confidence=claim.confidence)
 
     def _correct(self, hop: int, state: State) -> Unit:
         claim = self.mind.claim(hop, state)
-        said = self._pick(wording.CORRECT, state, "correct")
-        said = said.replace("{q}", self.question_of(hop, state)).replace("{e}", claim.cited)
-        said = said.replace("{w}", state.claims[hop].value).replace("{v}", claim.value)
-        return self._unit(
-            "correct", said, hop=hop, claim=claim, value=claim.value, confidence=claim.confidence
-        )
+        draft = _Draft(state, hop)
+        quote = self._pick(wording.REVISE, state, "revise")
+        draft.say(quote.replace("{e}", claim.cited), "corrected")
+        said = self._pick(wording.REVISED, state, "revised")
+        said = said.replace("{q}", self.question_of(hop, state))
+        draft.say(said.replace("{w}", state.claims[hop].value).replace("{v}", claim.value))
+        return draft.unit("correct", claim=claim, value=claim.value, confidence=claim.confidence)
 
     def _check(self, hop: int, state: State) -> Unit:
         claim = state.claims[hop]
-        said = self._pick(wording.CHECK, state, "check")
-        said = said.replace("{q}", self.question_of(hop, state)).replace("{v}", claim.value)
-        return self._unit("check", said, hop=hop, value=claim.value, confidence=claim.confidence)
+        draft = _Draft(state, hop)
+        first, rest = self._pick(wording.CHECK, state, "check")
+        draft.say(first.replace("{v}", claim.value), "checked")
+        draft.say(rest.replace("{q}", self.question_of(hop, state)).replace("{v}", claim.value))
+        return draft.unit("check", value=claim.value, confidence=claim.confidence)
 
     def _conclude(self, state: State) -> Unit:
         mind = self.mind
         if mind.chance("answerless") < mind.ability.answerless:
             return Unit("conclude", wording.GIVE_UP, len(wording.GIVE_UP))
         answer = mind.answer(state)
-        text = self._pick(wording.CONCLUDE, state, "conclude").replace("{v}", answer.value)
-        value, sure = answer.value, answer.confidence
-        return Unit("conclude", text, len(text), value=value, confidence=sure)
+        draft = _Draft(state, WHOLE)
+        draft.say(self._pick(wording.CONCLUDE, state, "conclude"), "concluding")
+        draft.say(wording.ANSWER.replace("{v}", answer.value))
+        marks = tuple(draft.marks)
+        return Unit(
+            "conclude", draft.text, len(draft.text), WHOLE, None, answer.value, answer.confidence,
+            marks,
+        )  # fmt: skip
 
-    def _unit(
-        self,
-        kind: str,
-        text: str,
-        *,
-        hop: int | None = None,
-        claim: Claim | None = None,
-        value: str = "",
-        confidence: float = 1.0,
-    ) -> Unit:
-        return Unit(kind, text + GAP, len(text), hop, claim, value, confidence)
-
-    def _pick(self, options: Sequence[str], state: State, name: str) -> str:
+    def _pick(self, options: Sequence[T], state: State, name: str) -> T:
         return choice(options, *self._key, name, state.units)

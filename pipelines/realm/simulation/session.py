@@ -52,8 +52,8 @@ class SimulatedSession:
     """See `actors.rollout.sessions.types.Session`.
 
     What comes next is a function of the text that stands (and of the seeds): after a cut it writes
-    the same again, unless something was appended. A unit that was cut before its end and then
-    appended to does not count: it is thought again, with what was appended.
+    the same again, unless something was appended. Of a unit that was cut and then appended to, the
+    sentences that stand count; what it was about to say is thought again, with what was appended.
     """
 
     def __init__(
@@ -247,8 +247,7 @@ class SimulatedSession:
             shown = min(item.shown, characters)
             characters -= item.shown
             if isinstance(item, _Said):
-                if shown >= item.unit.done_at:
-                    self._planner.accept(item.unit, state)
+                self._planner.accept(item.unit, shown, state)
                 continue
             flat = item.flat if shown == item.shown else _added(item.text[:shown]).flat
             if flat:

@@ -9,21 +9,21 @@ from pipelines.realm.simulation.facts import Fact
 _REFERENCE = re.compile(r"#(\d+)")
 _ASKING = frozenset(
     "who whom whose what which when where why how is are was were did does do has have had in on "
-    "at of for from to by with the name".split()
+    "at of for from to by with the name comparing".split()
 )
 FIRST = ("First, ", "To begin with, ", "Let me start here: ", "The first thing is this: ")
 NEXT = ("Next, ", "Now, ", "So, ", "Then, ", "After that, ")
 LACK = (
-    "I'm not sure about this one. ",
-    "Hmm, I don't remember that with certainty. ",
-    "I might need to look this up. ",
-    "I can't recall this reliably. ",
+    "I'm not sure about this one.",
+    "Hmm, I don't remember that with certainty.",
+    "I might need to look this up.",
+    "I can't recall this reliably.",
 )
 SAME = ("Let me think: ", "Well, ", "Again, ", "Let me try: ")
 RECALL = (
-    "I should be able to work that out. ",
-    "That is something I know. ",
-    "Let me recall what I know about it. ",
+    "I should be able to work that out.",
+    "That is something I know.",
+    "Let me recall what I know about it.",
 )
 HEDGES: Mapping[int, Sequence[str]] = {
     0: ("I'm really not sure, maybe it is {v}.", "I can only guess: possibly {v}.",
@@ -34,35 +34,41 @@ HEDGES: Mapping[int, Sequence[str]] = {
     3: ("It is {v}.", "I clearly recall that it is {v}.", "That is {v}, without doubt."),
 }  # fmt: skip
 """By how sure it sounds, 0 to 3."""
-READ = (
-    'The retrieved text says: "{e}" So it is {v}.',
-    'According to the retrieved passage, "{e}" Therefore it is {v}.',
-    'The evidence is clear here: "{e}" That gives {v}.',
+QUOTE = (
+    'The retrieved text says: "{e}"',
+    'According to the retrieved passage, "{e}"',
+    'The evidence is clear here: "{e}"',
 )
-CORRECT = (
-    'Wait, the retrieved text says: "{e}" So for the question "{q}" it is {v}, not {w}.',
-    'Hold on. According to the retrieved passage, "{e}" I was wrong with {w}: it is {v}.',
+READ = ("So it is {v}.", "Therefore it is {v}.", "That gives {v}.")
+REVISE = (
+    'Wait, the retrieved text says: "{e}"',
+    'Hold on: according to the retrieved passage, "{e}"',
+)
+REVISED = (
+    'So for the question "{q}" it is {v}, not {w}.',
+    "So it is {v} and not {w}: that is what was asked with: {q}",
 )
 IRRELEVANT = (
-    "The retrieved text does not settle this. ",
-    "The retrieved passages don't mention it. ",
-    "That text does not help here. ",
+    "The retrieved text does not settle this.",
+    "The retrieved passages don't mention it.",
+    "That text does not help here.",
 )
 CHECK = (
-    "Wait, let me double-check that. I said {v}, and I see nothing against it.",
-    "Let me go over this once more. The question was {q} My answer was {v}.",
-    "Hmm, is {v} consistent with the question? It seems so.",
+    ("Wait, let me double-check that.", "I said {v}, and I see nothing against it."),
+    ("Let me go over this once more.", "The question was {q} My answer was {v}."),
+    ("Hmm, is {v} consistent with the question?", "It seems so."),
 )
 OPENING = (
-    "Okay, the question is: {t} I have to work this out in {n} steps.",
-    "Alright, let me think about this. {t} That takes {n} pieces of information.",
-    "Let me break this question down. {t} There are {n} things to find out.",
+    ("Okay, the question is: {t}", "I have to work this out in {n} steps."),
+    ("Alright, let me think about this. {t}", "That takes {n} pieces of information."),
+    ("Let me break this question down. {t}", "There are {n} things to find out."),
 )
 CONCLUDE = (
-    "Putting this together, everything needed is there. So the answer is: {v}.",
-    "Therefore, following these steps to the end, I can answer. So the answer is: {v}.",
-    "That completes the chain. So the answer is: {v}.",
+    "Putting this together, everything needed is there.",
+    "Therefore, following these steps to the end, I can answer.",
+    "That completes the chain.",
 )
+ANSWER = "So the answer is: {v}."
 GIVE_UP = "I went through all parts of the question and have nothing to add."
 AGAIN = (
     "Wait, maybe I should go over this again from the start.",
