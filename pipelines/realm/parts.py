@@ -49,11 +49,11 @@ class Parts:
 class Limits:
     """What a chain may cost. Raises ValueError for what makes no chain."""
 
-    max_steps: int = 24
+    max_steps: int = 48
     """Steps, those that are written again included."""
     max_tokens: int = 2048
     """Tokens read from the engine, those that were cut again included."""
-    max_calls: int = 8
+    max_calls: int = 16
     """Retrievals; further ones are turned into going on."""
     k: int = 5
     """Passages a retrieval."""

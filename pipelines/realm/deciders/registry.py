@@ -29,8 +29,6 @@ class Method:
 
     make: Callable[..., Decider]
     about: str
-    segmenter: str = ""
-    """Name of the segmenter that the method is defined with; "" = whichever is in use."""
     style: str = "reason"
     """Style of the prompt (`pipelines.realm.prompt`)."""
     needs_logprobs: bool = False
@@ -41,17 +39,15 @@ DECIDERS: dict[str, Method] = {
     "none": Method(NoRetrieval, "no retrieval"),
     "single": Method(SingleRetrieval, "once, with the question, before the first step"),
     "fixed": Method(FixedInterval, "after every k-th step"),
-    "ircot": Method(Ircot, "after every sentence, with it as the query", segmenter="sentences"),
+    "ircot": Method(Ircot, "after every step, with its last sentence as the query"),
     "flare": Method(
         FlareLike,
-        "a sentence with an unlikely word is written again after evidence",
-        segmenter="sentences",
+        "a step with an unlikely word is written again after evidence",
         needs_logprobs=True,
     ),
     "dragin": Method(
         DraginLike,
-        "a sentence with a word of high entropy and attention is written again after evidence",
-        segmenter="sentences",
+        "a step with a word of high entropy and attention is written again after evidence",
         needs_logprobs=True,
     ),
     "threshold": Method(ThresholdOnly, "RSUS over a fixed threshold", needs_meter=True),

@@ -16,6 +16,8 @@ from pipelines.realm.types import (
 )
 from pipelines.seeds import seed_of
 
+_ASKED = re.compile(r"<search>((?:(?!</?search>).)*)</search>\W*\Z", re.DOTALL | re.IGNORECASE)
+
 
 class NoRetrieval:
     """The model alone."""
@@ -65,22 +67,27 @@ class Ircot:
     """Interleaving retrieval with chain-of-thought (Trivedi et al. 2023, arXiv 2212.10509): first
     with the question, then after every step with its last sentence, until the answer is there.
 
-    A step should be a sentence, as theirs is. Theirs collects the passages of all retrievals before
-    the chain and starts the prompt anew each time; here they are inserted where they were fetched.
+    `sentences` of the step's last ones are the query, 0 for the whole step: for reasoners whose
+    last sentence says little by itself ("It is probably 1969."). Not as theirs: steps are those of
+    the segmenter in use (theirs are sentences), and passages are inserted where they were fetched
+    (theirs stand before the chain, in a prompt that is made anew each time).
     """
 
-    def __init__(self, integration: Integration = Integration.WHOLE) -> None:
-        self._integration = integration
+    def __init__(self, sentences: int = 1, integration: Integration = Integration.WHOLE) -> None:
+        if sentences < 0:
+            raise ValueError(f"IRCoT: sentences of the query is {sentences}, must be at least 0")
+        self._sentences, self._integration = sentences, integration
 
     async def open(self, question: str) -> Decision:
         """Retrieves with the question."""
         return Decision(True, integration=self._integration, query=question)
 
     async def decide(self, state: StepState) -> Decision:
-        """Retrieves with the step's last sentence."""
+        """Retrieves with the step's last sentences."""
         if state.ended:
             return GO_ON
-        return Decision(True, integration=self._integration, query=last_sentence(state.step.text))
+        query = last_sentences(state.step.text, self._sentences)
+        return Decision(True, integration=self._integration, query=query)
 
 
 class ThresholdOnly:
@@ -135,26 +142,24 @@ class RandomTiming:
 class SearchTags:
     """The model asks itself, with `<search>query</search>` in its text: Search-R1 (Jin et al. 2025,
     arXiv 2503.09516) without its training. Needs the prompt of style `search_tags`, and a segmenter
-    that ends a step after the tag. A query that is open at the step's end is no query."""
-
-    _TAG = re.compile(r"<search>(.*?)</search>", re.DOTALL | re.IGNORECASE)
+    that ends a step after the closing tag, wherever else it ends one."""
 
     def __init__(self, integration: Integration = Integration.WHOLE) -> None:
         self._integration = integration
 
     async def decide(self, state: StepState) -> Decision:
-        """Retrieves with the query of the step's last tag."""
-        queries = self._TAG.findall(state.step.text)
-        query = " ".join(queries[-1].split()) if queries else ""
-        if state.ended or not query:
+        """Retrieves with the query of the tag that ends here."""
+        if state.ended or "</search>" not in state.step.text.lower():
             return GO_ON
-        return Decision(True, integration=self._integration, query=query)
+        asked = _ASKED.search(state.session.text[: state.boundary])
+        query = " ".join(asked[1].split()) if asked else ""
+        return Decision(True, integration=self._integration, query=query) if query else GO_ON
 
 
-def last_sentence(text: str) -> str:
-    """The last sentence of `text`, or all of it where there is none."""
-    found = sentences(text)
-    return text[found[-1][0] : found[-1][1]] if found else text.strip()
+def last_sentences(text: str, count: int) -> str:
+    """The last `count` sentences of `text`; all of it where there are fewer, or `count` is 0."""
+    found = sentences(text)[-count:]
+    return text[found[0][0] :].strip() if found else text.strip()
 
 
 def matched_rate(chains: Iterable[Chain]) -> float:
