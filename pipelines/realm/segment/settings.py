@@ -53,10 +53,24 @@ class SegmenterSettings:
     def problems(self) -> list[str]:
         """Every value that cannot work, as `name: why`."""
         least = {
-            "hidden": 1, "layers": 1, "heads": 1, "feed_forward": 1, "window": 16, "stride": 1, "extra_stride": 1,
-            "vocabulary": 300, "look_ahead": 1, "batch_size": 1, "epochs": 1, "extra_epochs": 0,
-            "threads": 0, "label_weight": 0, "decay": 0, "warm_up": 0, "dropout": 0,
-        }  # fmt: skip
+            "hidden": 1,
+            "layers": 1,
+            "heads": 1,
+            "feed_forward": 1,
+            "window": 16,
+            "stride": 1,
+            "extra_stride": 1,
+            "vocabulary": 300,
+            "look_ahead": 1,
+            "batch_size": 1,
+            "epochs": 1,
+            "extra_epochs": 0,
+            "threads": 0,
+            "label_weight": 0,
+            "decay": 0,
+            "warm_up": 0,
+            "dropout": 0,
+        }
         out = [
             f"{name}: {getattr(self, name)} is below {bound}"
             for name, bound in least.items()

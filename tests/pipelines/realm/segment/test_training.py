@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.realm.segment.command import train_segmenter_command
 from pipelines.realm.segment.model import CARD, SegmenterModel
 from pipelines.realm.segment.opening import SegmenterError
 from pipelines.realm.segment.settings import SegmenterSettings
@@ -11,9 +12,23 @@ from pipelines.realm.segment.training import results_table, train_segmenter
 from tests.pipelines.realm.segment.toys import write_toys
 
 SMALL = SegmenterSettings(
-    data="", hidden=32, layers=1, heads=2, feed_forward=32, window=32, stride=16, extra_stride=20, vocabulary=400,
-    look_ahead=8, dropout=0, batch_size=8, epochs=6, rate=4e-3, extra_epochs=1, threads=1,
-)  # fmt: skip
+    data="",
+    hidden=32,
+    layers=1,
+    heads=2,
+    feed_forward=32,
+    window=32,
+    stride=16,
+    extra_stride=20,
+    vocabulary=400,
+    look_ahead=8,
+    dropout=0,
+    batch_size=8,
+    epochs=6,
+    rate=4e-3,
+    extra_epochs=1,
+    threads=1,
+)
 
 
 def test_learns_what_no_rule_knows(tmp_path: Path) -> None:
@@ -94,6 +109,19 @@ def test_a_training_that_fails_leaves_the_former_segmenter(tmp_path: Path) -> No
 def test_impossible_settings(changes: dict[str, object], why: str) -> None:
     with pytest.raises(SegmenterError, match=why):
         replace(SMALL, **changes)  # type: ignore[arg-type]
+
+
+def test_the_command(tmp_path: Path) -> None:
+    data, out = write_toys(tmp_path / "t.jsonl", count=10), tmp_path / "m"
+    chosen = {name: getattr(SMALL, name) for name in ("hidden", "window", "stride", "extra_stride")}
+    report = train_segmenter_command(
+        str(data), out=str(out), layers=1, epochs=1, look_ahead=8, vocabulary=400, **chosen
+    )
+    assert report["folder"] == str(out)
+    assert report["traces"] == {"train": 6, "dev": 1, "test": 3}
+    assert set(report["test"]) == {"sentences", "rules", "trained"}
+    with pytest.raises(SegmenterError, match="no setting epoch; there are batch_size"):
+        train_segmenter_command(str(data), epoch=1)
 
 
 def test_every_problem_is_told_at_once() -> None:
