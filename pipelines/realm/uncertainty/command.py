@@ -11,7 +11,6 @@ from pipelines.progress import Reporter, SilentReporter
 from pipelines.realm.deciders.timing import RandomTiming
 from pipelines.realm.run_many import MakeReasoner, Question, run_chains
 from pipelines.realm.types import Chain, Meter, Retriever, Segmenter
-from pipelines.realm.uncertainty.entities import TitleIndex
 from pipelines.realm.uncertainty.opening import open_encoder
 from pipelines.realm.uncertainty.proxy import ProxyError
 from pipelines.realm.uncertainty.proxy_pairs import (
@@ -24,6 +23,7 @@ from pipelines.realm.uncertainty.proxy_pairs import (
 )
 from pipelines.realm.uncertainty.proxy_training import ProxySettings, ProxyTraining, train_proxy
 from pipelines.realm.uncertainty.rsus import RsusMeter, RsusSettings, Weights
+from pipelines.realm.uncertainty.titles import TitleIndex
 
 PAIRS = "pairs.jsonl"
 Q = TypeVar("Q", bound=Question)

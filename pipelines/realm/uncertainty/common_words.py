@@ -7,22 +7,27 @@ CONNECTORS = frozenset(
 
 STARTERS = frozenset(
     """
-    a about according actually after again ah all alright also although always an and another
-    answer any anyway are as at based be because been before being born both but by can checking
-    clearly combining confidence consider considering could did do does done each either else
-    even every evidence exactly final finally find first for from given going good great had has
-    have having he hence her here hers him his hm hmm hold how however i if in indeed instead
-    into is it its just knowing known last lastly let like likely look looking many maybe me
-    meanwhile might more moreover most much must my need neither next no none nor not note
-    nothing now of off oh ok okay on once one only or originally other otherwise our out over
-    perhaps please possibly presumably previously probably putting question really recall
-    remember right same say second secondly see she should similarly since so some someone
-    something sorry step still such suppose sure ten than that the their them then there
-    therefore these they thing things think third thirdly this those though three thus to
-    together too two under unless unlike until up upon us very wait was we well were what
-    whatever when where whereas whether which while who whom whose why will with within without
-    won would written yeah yes yet you your
-    monday tuesday wednesday thursday friday saturday sunday
+    a about above according across actually after again against ah all along alongside alright
+    also although always amid among an and another answer any anybody anyone anything anyway are
+    around as at away based be because been before behind being below beneath beside besides
+    between beyond born both but by can cannot checking clearly combining confidence consider
+    considering could despite did do does doing done down during each either else even every
+    everybody everyone everything evidence exactly except final finally find first following for
+    from given going good great had has have having he hence her here hers herself him himself
+    his hm hmm hold how however i if in including indeed inside instead into is it its itself
+    just knowing known last lastly let like likely look looking many maybe me meanwhile might
+    more moreover most much must my myself near need neither next no nobody none nor not note
+    nothing now of off oh ok okay on once one only onto or originally other otherwise our
+    ourselves out outside over past per perhaps please possibly presumably previously probably
+    putting question really recall regarding remember right round same say second secondly see
+    shall she should similarly since so some somebody someone something somewhere sorry step
+    still such suppose sure ten than that the their them themselves then there therefore these
+    they thing things think third thirdly this those though three through throughout thus till
+    to together too toward towards two under underneath unless unlike until up upon us versus
+    very via wait was we well were what whatever when where whereas wherever whether which
+    whichever while who whoever whom whose why will with within without won would written yeah
+    yes yet you your yourself
+    monday thursday sunday friday saturday tuesday wednesday
     """.split()
 )
 """Lower-case words that are no name by themselves, capitalised or not."""

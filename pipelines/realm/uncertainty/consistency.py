@@ -1,8 +1,8 @@
 """U_cons: how far sampled continuations of a step differ. Source: self-consistency, as ReaLM-
 Retrieve uses it: 1 - mean pairwise agreement of three samples.
 
-Agreement is the F1 of their words by default (HotpotQA's token F1: lower case, no articles, no
-punctuation); cosine of sentence embeddings where an embedder is given.
+Agreement is by default the F1 of the samples' words without stop words, which all samples share;
+where an embedder is given, the cosine of their sentence embeddings.
 """
 
 from collections import Counter
@@ -14,10 +14,9 @@ import numpy as np
 
 from actors.rollout.sessions.types import Session
 from actors.rollout.types import Sampling
+from actors.search.ranking.analysis import STOP_WORDS
 from actors.search.text import words
 from pipelines.realm.uncertainty.vectors import TextVectors
-
-_ARTICLES = frozenset(("a", "an", "the"))
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ async def sample_continuations(
 
 
 def token_f1(first: str, second: str) -> float:
-    """F1 of the two bags of words; 1 for two texts without words, 0 if only one has none."""
+    """F1 of the two bags of words, stop words left out; 1 for two texts without words, 0 if only one has none."""
     a, b = _bag(first), _bag(second)
     if not a or not b:
         return float(a == b)
@@ -90,4 +89,4 @@ async def embedded_disagreement(texts: Sequence[str], vectors: TextVectors) -> f
 
 
 def _bag(text: str) -> Counter[str]:
-    return Counter(word for word in words(text) if word not in _ARTICLES)
+    return Counter(word for word in words(text) if word not in STOP_WORDS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from actors.search.types import InfraFailure
 from pipelines.realm.types import Passage, Retriever
-from pipelines.realm.uncertainty.entities import Entity, mentions
+from pipelines.realm.uncertainty.spans import Entity, mentions
 
 DEPTH = 100
 """Passages that are looked at for an entity."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from pipelines.realm.types import Retriever
 from pipelines.realm.uncertainty.consistency import ConsistencySettings
-from pipelines.realm.uncertainty.entities import TitleIndex
 from pipelines.realm.uncertainty.proxy import ProxyError, VerbalProxy, encoder_of
 from pipelines.realm.uncertainty.rsus import RsusMeter, RsusSettings, Weights
+from pipelines.realm.uncertainty.titles import TitleIndex
 from pipelines.realm.uncertainty.vectors import Encoder, HashedEncoder
 
 if TYPE_CHECKING:

@@ -24,8 +24,9 @@ from pipelines.realm.types import (
     StepState,
     Uncertainty,
 )
-from pipelines.realm.uncertainty.entities import TitleIndex, find_entities
+from pipelines.realm.uncertainty.entities import find_entities
 from pipelines.realm.uncertainty.proxy import recent_entropy
+from pipelines.realm.uncertainty.titles import TitleIndex
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """RSUS: `.40 * U_verb + .35 * U_ent + .25 * U_cons`; retrieval pays from .65 (ReaLM-Retrieve).
 
-A part that cannot be had is left out, the weights of the others sum to 1, and a warning says so.
+A part that cannot be had is left out and the weights of the others are scaled to sum to 1: with a
+warning where something failed, without one for the U_ent of a step that has no entities.
 U_cons costs most and is worked out only where the other parts leave the side of the threshold
 open. Leaving it out never changes the side: with weight w and base the weighted sum of the others,
 `base + w < t` gives `base / (1 - w) < t`, and `base > t` gives `base / (1 - w) > t`.
@@ -21,9 +22,11 @@ from pipelines.realm.uncertainty.consistency import (
     sample_continuations,
 )
 from pipelines.realm.uncertainty.costs import Costs, Part
-from pipelines.realm.uncertainty.entities import Entity, TitleIndex, find_entities
+from pipelines.realm.uncertainty.entities import find_entities
 from pipelines.realm.uncertainty.entropy import EntityEntropy
 from pipelines.realm.uncertainty.proxy import VerbalProxy, recent_entropy
+from pipelines.realm.uncertainty.spans import Entity
+from pipelines.realm.uncertainty.titles import TitleIndex
 from pipelines.realm.uncertainty.vectors import TextVectors
 from pipelines.realm.uncertainty.verbalised import ask_confidence
 from pipelines.seeds import seed_of
@@ -34,7 +37,6 @@ UNKNOWN = 0.5
 
 VERBAL = ("ask", "proxy", "ask_or_proxy")
 CONSISTENCY = ("open", "always")
-NO_ENTITIES = "ent: the step has no entities"
 
 T = TypeVar("T")
 
@@ -167,14 +169,6 @@ class RsusMeter:
         seconds = self._clock() - started
         self.costs.steps += 1
         self.costs.seconds += seconds
-        missing = [
-            part
-            for part, weight in weights.by_part().items()
-            if weight and one.parts.get(part) is None and part in one.tried
-        ]
-        if missing:
-            left = ", ".join(str(part) for part in missing)
-            one.warnings.append(f"rsus: without {left}; the other weights sum to 1")
         return Uncertainty(
             rsus=combine(one.parts, weights),
             verb=verb,
@@ -189,7 +183,6 @@ class RsusMeter:
         if self._entropy is None or not self.settings.weights.ent:
             return
         started, cost = self._clock(), self.costs[Part.ENT]
-        one.tried.add(Part.ENT)
         cost.steps += 1
         found = await self._in_time(self._entropy.of_step(one.entities), Part.ENT, one)
         if found is not None:
@@ -198,8 +191,6 @@ class RsusMeter:
             one.parts[Part.ENT] = found.value
             if found.failure:
                 one.warnings.append(f"ent: the index failed: {found.failure}")
-            elif found.value is None:
-                one.warnings.append(NO_ENTITIES)
             cost.failures += bool(found.failure)
         cost.seconds += self._clock() - started
 
@@ -219,7 +210,6 @@ class RsusMeter:
     async def _measure_proxy(self, state: StepState, one: "_Measurement") -> None:
         assert self._proxy is not None
         started, cost = self._clock(), self.costs[Part.PROXY]
-        one.tried.add(Part.VERB)
         cost.steps += 1
         recent = recent_entropy(state.history, one.parts.get(Part.ENT))
         guess = self._proxy.uncertainty(state.step.text, len(one.entities), recent)
@@ -254,7 +244,6 @@ class RsusMeter:
         """The answer of the session, with what it cost."""
         started, cost, usage = self._clock(), self.costs[part], state.session.usage
         before = replace(usage)
-        one.tried.add(part)
         cost.steps += 1
         try:
             return await self._in_time(question, part, one)
@@ -286,7 +275,6 @@ class _Measurement:
 
     entities: list[Entity]
     parts: dict[Part, float | None] = field(default_factory=dict)
-    tried: set[Part] = field(default_factory=set)
     warnings: list[str] = field(default_factory=list)
     tokens: int = 0
 
