@@ -7,6 +7,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -88,8 +89,9 @@ class SearchingRetriever:
         self._waiting: queue.SimpleQueue[_Search | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._generation = 0
-        self._began: float | None = None
-        self._started = self._closed = False
+        self._running: list[_Search] = []
+        self._began = 0.0
+        self._hung = self._started = self._closed = False
 
     async def search(self, query: str, k: int) -> Found:
         """The best `k` passages, best first. A query that has no words, or that the engine cannot
@@ -109,6 +111,7 @@ class SearchingRetriever:
         except TimeoutError:
             with self._lock:
                 self.counts.failures += 1
+                self._hung = self._hung or search in self._running
             return InfraFailure(f"the index gave no answer in {self._timeout_s:g} s")
         finally:
             search.left = True
@@ -134,16 +137,18 @@ class SearchingRetriever:
 
     def _ensure_thread(self) -> None:
         """A thread that works; called with the lock held."""
-        hung = self._began is not None and time.monotonic() - self._began > self._timeout_s
+        late = bool(self._running) and time.monotonic() - self._began > self._timeout_s
+        hung = self._hung or late
         if self._started and not (hung and self._again):
             return
         if hung:
             _log.warning("search: no answer in %s s; a new thread tries on", self._timeout_s)
             self._waiting, old = queue.SimpleQueue(), self._waiting
-            while not old.empty():
-                self._waiting.put(old.get())
+            with suppress(queue.Empty):
+                while True:
+                    self._waiting.put(old.get_nowait())
         self._generation += 1
-        self._began, self._started = None, True
+        self._running, self._hung, self._started = [], False, True
         thread = threading.Thread(
             target=self._work,
             args=(self._waiting, self._generation),
@@ -160,11 +165,11 @@ class SearchingRetriever:
                 began = time.monotonic()
                 with self._lock:
                     if generation == self._generation:
-                        self._began = began
+                        self._running, self._began = batch, began
                 found = self._run([search.request for search in batch])
                 with self._lock:
                     if generation == self._generation:
-                        self._began = None
+                        self._running, self._hung = [], False
                     self.counts.batches += 1
                     self.counts.seconds += time.monotonic() - began
                     self.counts.failures += sum(isinstance(each, InfraFailure) for each in found)

@@ -177,14 +177,32 @@ def test_a_passage_that_cannot_be_fetched_is_an_infrastructure_failure():
 
 
 def test_an_engine_that_hangs_is_left_alone_and_tried_again():
-    retriever = SearchingRetriever(gate := Gate(), timeout_s=0.2)
-    assert asyncio.run(retriever.search("a", 1)) == InfraFailure(
-        "the index gave no answer in 0.2 s"
-    )
+    retriever = SearchingRetriever(gate := Gate(), timeout_s=1.0)
+    assert asyncio.run(retriever.search("a", 1)) == InfraFailure("the index gave no answer in 1 s")
+    assert gate.batches == [["a"]]  # it is still in there
     retriever._engine = Gate(stops=False)
     assert ids(asyncio.run(retriever.search("b", 1))) == ["b"]
     gate.go.set()
     assert ids(asyncio.run(retriever.search("c", 1))) == ["c"]
+    assert gate.batches == [["a"]]
+    retriever.close()
+
+
+def test_a_hang_that_the_caller_did_not_wait_out_is_seen_all_the_same():
+    retriever = SearchingRetriever(gate := Gate(), timeout_s=0.5)
+
+    async def run():
+        first = asyncio.create_task(retriever.search("a", 1))
+        await asyncio.to_thread(gate.entered.wait, 30)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        retriever._engine = Gate(stops=False)
+        while isinstance(found := await retriever.search("b", 1), InfraFailure):
+            pass
+        return found
+
+    assert ids(asyncio.run(run())) == ["b"]
+    gate.go.set()
     retriever.close()
 
 
