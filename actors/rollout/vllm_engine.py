@@ -24,7 +24,8 @@ class VllmEngine:
     """Continuous-batching generation by vLLM.
 
     `threads` are CPU threads (ignored on GPU), `kv_cache_gib` the KV cache of the CPU backend,
-    `max_model_len` the longest prompt plus completion in tokens.
+    `max_model_len` the longest prompt plus completion in tokens, `block_size` the tokens of a cache
+    block (vLLM's own choice if None): only whole blocks are found again in the prefix cache.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class VllmEngine:
         eager: bool = True,
         threads: int | None = None,
         seed: int = 0,
+        block_size: int | None = None,
     ) -> None:
         _set_environment(kv_cache_gib, model)
         import vllm  # after the environment: vLLM reads it at import
@@ -59,6 +61,7 @@ class VllmEngine:
             gpu_memory_utilization=gpu_memory_utilization,
             generation_config="vllm",  # the model's own top-k and top-p would bias the policy ratio
             **_cpu_scheduling(max_model_len) if self.on_cpu else {},
+            **{} if block_size is None else {"block_size": block_size},
         )
         self.max_model_len = max_model_len
         self.policy_version = 0
@@ -133,12 +136,35 @@ class VllmEngine:
             for output, (prompt, completion) in zip(outputs, requests, strict=True)
         ]
 
+    @property
+    def core(self) -> Any:
+        """vLLM's own engine, for who streams from it (`sessions.vllm_sessions`)."""
+        return self._llm.llm_engine
+
+    def stream_parameters(
+        self, sampling: Sampling, seed: int, top: int, ends: Iterable[int], *, skip_cache: bool
+    ) -> Any:
+        """vLLM's parameters for tokens as they come, undecoded: `top` log-probabilities each.
+
+        `ends` are ids that end the text; `skip_cache` leaves cached prefixes aside. Stop strings
+        are left to the reader. Raises ValueError for a temperature that vLLM would change.
+        """
+        _check_temperature(sampling)
+        return self._vllm.SamplingParams(
+            max_tokens=sampling.max_new_tokens,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            top_k=sampling.top_k,
+            seed=seed,
+            logprobs=top,
+            stop_token_ids=sorted(ends),
+            detokenize=False,
+            output_kind=self._vllm.sampling_params.RequestOutputKind.DELTA,
+            skip_reading_prefix_cache=skip_cache,
+        )
+
     def _parameters(self, sampling: Sampling, seed: int) -> Any:
-        if 0 < sampling.temperature < FIRST_SAFE_TEMPERATURE:
-            raise ValueError(
-                f"temperature {sampling.temperature} is below {FIRST_SAFE_TEMPERATURE}; "
-                "use 0 for greedy decoding"
-            )
+        _check_temperature(sampling)
         return self._vllm.SamplingParams(
             max_tokens=sampling.max_new_tokens,
             temperature=sampling.temperature,
@@ -152,6 +178,14 @@ class VllmEngine:
     def _is_tied_head(self, name: str) -> bool:
         config = self._llm.llm_engine.model_config.hf_config
         return name == "lm_head.weight" and bool(getattr(config, "tie_word_embeddings", False))
+
+
+def _check_temperature(sampling: Sampling) -> None:
+    if 0 < sampling.temperature < FIRST_SAFE_TEMPERATURE:
+        raise ValueError(
+            f"temperature {sampling.temperature} is below {FIRST_SAFE_TEMPERATURE}; "
+            "use 0 for greedy decoding"
+        )
 
 
 def _set_environment(kv_cache_gib: float, model: str) -> None:
