@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from configs.checks import above, at_least, one_of
 from configs.schema import ClusterConfig, TrackingConfig
 
-DECIDERS = (
-    "none", "single", "fixed-1", "fixed-2", "fixed-4", "ircot", "flare", "dragin", "threshold",
-    "random", "search-tags", "policy",
+METHODS = (
+    "none", "single", "fixed:k=1", "fixed:k=2", "fixed:k=4", "ircot", "flare", "dragin",
+    "threshold", "search-tags",
 )  # fmt: skip
-"""Ways to decide when to retrieve, by the names that tables and commands use."""
+"""What `evaluate` compares unless told otherwise; `policy` and what is matched to it come with
+`policy.path`."""
 
 ABLATIONS = ("verb", "ent", "cons", "history")
 """Parts that a policy can be trained without."""
@@ -184,7 +185,7 @@ class PolicyConfig:
     are the paper's)."""
 
     path: str = ""
-    """A folder of `seekray realm train-policy`; needed by the decider `policy`."""
+    """A folder of `seekray realm train-policy`; needed by the method `policy`."""
     updates: int = 400
     batch: int = 64
     """Episodes an update."""
@@ -258,13 +259,15 @@ class SimulationConfig:
 class RealmRunConfig:
     """What is compared."""
 
-    deciders: tuple[str, ...] = DECIDERS[:-1]
+    methods: tuple[str, ...] = METHODS
+    """Deciders, with options as in `fixed:k=2`; `policy`, or `policy:FOLDER` for another one than
+    policy.path; `random-matched` and `threshold-matched` retrieve as often as `policy`."""
     seed: int = 0
 
     def problems(self) -> list[str]:
-        """Every value that cannot work, as `section.name: why`."""
-        out = [p for name in self.deciders for p in one_of("run", "deciders", name, DECIDERS)]
-        return out or ([] if self.deciders else ["run.deciders: name at least one"])
+        """Every value that cannot work, as `section.name: why`. Names are checked where the
+        deciders are known."""
+        return [] if self.methods else ["run.methods: name at least one"]
 
 
 @dataclass(frozen=True)

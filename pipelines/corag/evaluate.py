@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from configs.corag import CoragConfig
 from configs.load import ConfigError, to_yaml
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pipelines.corag.raptor_pools import RaptorPools
 
 RESULTS = "results.jsonl"
+Q = TypeVar("Q")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +91,7 @@ def evaluate(config: CoragConfig, reporter: Reporter, *, shared: Path | None = N
     return Evaluation(folder, rows, summaries)
 
 
-def drawn(questions: Sequence[Question], most: int, seed: int) -> list[Question]:
+def drawn(questions: Sequence[Q], most: int, seed: int) -> list[Q]:
     """At most so many questions (0 = all), drawn by `seed`, in their order."""
     if not most or most >= len(questions):
         return list(questions)
