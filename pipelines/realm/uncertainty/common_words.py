@@ -7,27 +7,30 @@ CONNECTORS = frozenset(
 
 STARTERS = frozenset(
     """
-    a about above according across actually after again against ah all along alongside alright
-    also although always amid among an and another answer any anybody anyone anything anyway are
-    around as at away based be because been before behind being below beneath beside besides
-    between beyond born both but by can cannot checking clearly combining confidence consider
-    considering could despite did do does doing done down during each either else even every
-    everybody everyone everything evidence exactly except final finally find first following for
-    from given going good great had has have having he hence her here hers herself him himself
-    his hm hmm hold how however i if in including indeed inside instead into is it its itself
-    just knowing known last lastly let like likely look looking many maybe me meanwhile might
-    more moreover most much must my myself near need neither next no nobody none nor not note
-    nothing now of off oh ok okay on once one only onto or originally other otherwise our
-    ourselves out outside over past per perhaps please possibly presumably previously probably
-    putting question really recall regarding remember right round same say second secondly see
-    shall she should similarly since so some somebody someone something somewhere sorry step
-    still such suppose sure ten than that the their them themselves then there therefore these
+    a about above according accordingly across actually after again against ah all along
+    alongside alright also although always amid among an and another answer any anybody anyone
+    anything anyway are around as at away based be because been before behind being below
+    beneath beside besides best better between beyond born both but by can cannot checking
+    clearly combining confidence consider considering conversely correct could despite did do
+    does doing done down during each earlier early either else even eventually every everybody
+    everyone everything evidence exactly except fact false few final finally find first
+    following for from generally given going good great had has have having he hello hence her
+    here hers herself him himself his hm hmm hold how however i if in including indeed inside
+    instead into is it its itself just knowing known last lastly late later least less let like
+    likely look looking many maybe me meanwhile might more moreover most much must my myself
+    namely near need neither nevertheless new next no nobody none nonetheless nor not note
+    nothing now of off often oh ok okay old on once one only onto or originally other otherwise
+    our ourselves out outside over overall past people per perhaps person place please possibly
+    presumably previously probably putting question rather really recall regarding regardless
+    remember right round same say second secondly see several shall she should similarly since
+    so some somebody someone something sometimes somewhere soon sorry step still subsequently
+    such suppose sure ten than thanks that the their them themselves then there therefore these
     they thing things think third thirdly this those though three through throughout thus till
-    to together too toward towards two under underneath unless unlike until up upon us versus
-    very via wait was we well were what whatever when where whereas wherever whether which
-    whichever while who whoever whom whose why will with within without won would written yeah
-    yes yet you your yourself
-    monday thursday sunday friday saturday tuesday wednesday
+    time to together too toward towards true two ultimately under underneath unless unlike until
+    up upon us usually versus very via wait was we well were what whatever when where whereas
+    whereby wherever whether which whichever while who whoever whom whose why will with within
+    without won would written wrong yeah yes yet you your yourself
+    friday monday saturday sunday thursday tuesday wednesday
     """.split()
 )
 """Lower-case words that are no name by themselves, capitalised or not."""

@@ -62,7 +62,7 @@ async def sample_continuations(
 
 
 def token_f1(first: str, second: str) -> float:
-    """F1 of the two bags of words, stop words left out; 1 for two texts without words, 0 if only one has none."""
+    """F1 of the two bags of words without stop words; 1 for two empty bags, 0 if only one is."""
     a, b = _bag(first), _bag(second)
     if not a or not b:
         return float(a == b)

@@ -47,8 +47,15 @@ class EntityEntropy:
         for key in known:
             self._known.move_to_end(key)
         new = [key for key in names if key not in known]
-        searches = sum(key not in self._running for key in new)
-        found = await asyncio.gather(*(self._look_up(key, names[key]) for key in new))
+        tasks = []
+        searches = 0
+        for key in new:
+            task = self._running.get(key)
+            if task is None or task.get_loop() is not asyncio.get_running_loop():
+                task = self._running[key] = asyncio.create_task(self._search(key, names[key]))
+                searches += 1
+            tasks.append(asyncio.shield(task))  # another step may wait for it too
+        found = await asyncio.gather(*tasks)
         values = [value for value in found if not isinstance(value, InfraFailure)]
         failures = [value.message for value in found if isinstance(value, InfraFailure)]
         values += known.values()
@@ -58,12 +65,6 @@ class EntityEntropy:
             cached=len(names) - searches,
             failure=failures[0] if failures else "",
         )
-
-    async def _look_up(self, key: str, name: str) -> float | InfraFailure:
-        task = self._running.get(key)
-        if task is None or task.get_loop() is not asyncio.get_running_loop():
-            task = self._running[key] = asyncio.create_task(self._search(key, name))
-        return await asyncio.shield(task)
 
     async def _search(self, key: str, name: str) -> float | InfraFailure:
         try:
