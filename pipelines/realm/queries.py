@@ -30,6 +30,7 @@ class QueryMaker:
         Raises `RewriteError` where the rewriter gives no query in time: the chain then uses the
         step as it stands, with a warning.
         """
+        formulation = Formulation(formulation)
         text = state.step.text if state.steps else ""
         step = plain(text) or state.question
         if formulation is Formulation.STEP:

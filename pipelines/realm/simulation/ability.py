@@ -1,7 +1,6 @@
 """How good the simulated reasoner is, and its seeded draws."""
 
 import hashlib
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from statistics import NormalDist
@@ -27,11 +26,11 @@ class Ability:
     distracted: float = 0.05
     """A known hop is lost where what was just retrieved says nothing of it (irrelevant context
     misleads models: arXiv 2302.00093). 0 turns this off."""
-    asks_unsure: float = 0.7
+    asks_unsure: float = 0.45
     """An unsure hop gets a step that only says what is missing, before it is answered."""
-    asks_sure: float = 0.25
+    asks_sure: float = 0.15
     """The same for a sure hop."""
-    checks: float = 0.15
+    checks: float = 0.1
     """An answered hop is followed by a step that goes over it again."""
     garbage: float = 0.02
     """A confidence prompt is answered with something that is no number from 0 to 100."""
@@ -64,8 +63,3 @@ def normal(*key: object) -> float:
 def choice(options: Sequence[T], *key: object) -> T:
     """One of `options`, the same for the same key."""
     return options[min(int(uniform(*key) * len(options)), len(options) - 1)]
-
-
-def squash(value: float) -> float:
-    """The logistic function."""
-    return 1.0 / (1.0 + math.exp(-value))

@@ -76,7 +76,7 @@ class Mind:
         if hop not in self._confidence:
             sure = self.knows(hop) != (self.chance("misplaced", hop) < self.ability.misplaced)
             level = self.chance("level", hop)
-            value = 0.68 + 0.28 * level if sure else 0.10 + 0.40 * level
+            value = 0.70 + 0.28 * level if sure else 0.02 + 0.30 * level
             value += 0.05 * normal(*self.key, hop, "blur")
             self._confidence[hop] = min(max(value, 0.02), 0.98)
         return self._confidence[hop]
@@ -93,27 +93,27 @@ class Mind:
         """What it says of a hop now. The hops that it needs have been claimed."""
         fact = self.facts.hops[hop]
         premises = [state.claims[need] for need in sorted(fact.needs) if need in state.claims]
-        own = self.confidence(hop)
+        ground = min((premise.confidence for premise in premises), default=1.0)
+        own = ground if fact.derived else self.confidence(hop) * (0.5 + 0.5 * ground)
         if not all(premise.right for premise in premises):
-            return self._mistake(hop, state, min(p.confidence for p in premises), own)
+            return self._mistake(hop, state, own)
         if fact.derived:
-            return Claim(fact.hop.answer, True, 0.97 * min(p.confidence for p in premises))
+            return Claim(fact.hop.answer, True, own)
         if self.shown(hop, state):
             if self._reads(hop):
                 sure = 0.86 + 0.12 * self.chance("read level", hop)
                 return Claim(fact.hop.answer, True, sure, self._cited(fact, state))
         elif state.fresh and self.chance("distracted", hop) < self.ability.distracted:
-            return self._mistake(hop, state, 1.0, own)
+            return self._mistake(hop, state, own)
         if self.knows(hop):
             return Claim(fact.hop.answer, True, own)
-        return self._mistake(hop, state, 1.0, own)
+        return self._mistake(hop, state, own)
 
-    def _mistake(self, hop: int, state: State, premises: float, own: float) -> Claim:
+    def _mistake(self, hop: int, state: State, confidence: float) -> Claim:
         rivals = self.facts.rivals[hop]
         before = [state.claims[need].value for need in sorted(self.facts.hops[hop].needs)]
         value = choice(rivals[:2], *self.key, hop, "guess", *before)
-        confidence = premises if self.facts.hops[hop].derived else own
-        return Claim(value, False, 0.97 * confidence)
+        return Claim(value, False, confidence)
 
     def _cited(self, fact: Fact, state: State) -> str:
         for sentence, flat in zip(fact.evidence, fact.flat, strict=True):

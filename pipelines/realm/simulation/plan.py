@@ -200,14 +200,9 @@ class Planner:
         if mind.chance("answerless") < mind.ability.answerless:
             return Unit("conclude", wording.GIVE_UP, len(wording.GIVE_UP))
         answer = mind.answer(state)
-        draft = _Draft(state, WHOLE)
-        draft.say(self._pick(wording.CONCLUDE, state, "conclude"), "concluding")
-        draft.say(wording.ANSWER.replace("{v}", answer.value))
-        marks = tuple(draft.marks)
-        return Unit(
-            "conclude", draft.text, len(draft.text), WHOLE, None, answer.value, answer.confidence,
-            marks,
-        )  # fmt: skip
+        text = self._pick(wording.CONCLUDE, state, "conclude").replace("{v}", answer.value)
+        value, sure = answer.value, answer.confidence
+        return Unit("conclude", text, len(text), value=value, confidence=sure)
 
     def _pick(self, options: Sequence[T], state: State, name: str) -> T:
         return choice(options, *self._key, name, state.units)

@@ -3,7 +3,7 @@
 import re
 
 from pipelines.realm.simulation.ability import choice, normal, uniform
-from pipelines.realm.simulation.belief import Claim, State
+from pipelines.realm.simulation.belief import State
 from pipelines.realm.simulation.plan import Planner, Unit
 
 CONFIDENCE = re.compile(r"confiden|how (?:sure|certain)|\b0\s*(?:-|–|to)\s*100\b", re.IGNORECASE)
@@ -90,15 +90,10 @@ class Replier:
         self, state: State, draw: tuple[object, ...], warm: bool
     ) -> tuple[str, str, float]:
         hop = self._hop(state)
-        stands = state.claims.get(hop)
-        claim = stands or self._thought(hop, state)
+        claim = state.claims.get(hop) or self.mind.settle(state).claims[hop]
         value = claim.value
         others = [rival for rival in self.mind.facts.rivals[hop] if rival != value]
         agrees = 0.3 + 0.7 * claim.confidence
         if warm and others and uniform(*self.mind.key, "sample", hop, *draw) >= agrees:
             value = choice(others, *self.mind.key, "other", hop, *draw)
-        text = f"That gives {value}." if stands else f"I would say {value}."
-        return text, value, claim.confidence
-
-    def _thought(self, hop: int, state: State) -> Claim:
-        return self.mind.settle(state).claims[hop]
+        return f"So, {value}.", value, claim.confidence

@@ -3,7 +3,8 @@
 import asyncio
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from actors.rollout.sessions.types import Piece, Usage
@@ -85,7 +86,7 @@ class SimulatedSession:
         """All after the prompt."""
         return self._text
 
-    async def write(self) -> AsyncIterator[Piece]:
+    async def write(self) -> AsyncGenerator[Piece, None]:
         """Goes on writing; `sampling.max_new_tokens` at most, or up to a stop string."""
         self._must_rest("write")
         self._writing = True
@@ -94,15 +95,16 @@ class SimulatedSession:
             self._count(standing, min(self._kept, standing))
             started = time.perf_counter()
             first = True
-            async for piece in self._pieces():
-                if first:
-                    self.usage.first_token_s.append(time.perf_counter() - started)
-                    first = False
-                yield piece
+            async with aclosing(self._pieces()) as pieces:
+                async for piece in pieces:
+                    if first:
+                        self.usage.first_token_s.append(time.perf_counter() - started)
+                        first = False
+                    yield piece
         finally:
             self._writing = False
 
-    async def _pieces(self) -> AsyncIterator[Piece]:
+    async def _pieces(self) -> AsyncGenerator[Piece, None]:
         left = self._sampling.max_new_tokens
         while True:
             item = self._item()

@@ -15,7 +15,7 @@ FIRST = ("First, ", "To begin with, ", "Let me start here: ", "The first thing i
 NEXT = ("Next, ", "Now, ", "So, ", "Then, ", "After that, ")
 LACK = (
     "I'm not sure about this one.",
-    "Hmm, I don't remember that with certainty.",
+    "I don't remember that with certainty.",
     "I might need to look this up.",
     "I can't recall this reliably.",
 )
@@ -27,7 +27,7 @@ RECALL = (
 )
 HEDGES: Mapping[int, Sequence[str]] = {
     0: ("I'm really not sure, maybe it is {v}.", "I can only guess: possibly {v}.",
-        "Hmm, it might be {v}, but I don't know."),
+        "It might be {v}, but I don't know."),
     1: ("I think it is {v}, but I could be wrong.", "It is probably {v}.",
         "I seem to remember {v}, though I'm not certain."),
     2: ("I believe it is {v}.", "As far as I know, it is {v}.", "That should be {v}."),
@@ -64,11 +64,11 @@ OPENING = (
     ("Let me break this question down. {t}", "There are {n} things to find out."),
 )
 CONCLUDE = (
-    "Putting this together, everything needed is there.",
-    "Therefore, following these steps to the end, I can answer.",
-    "That completes the chain.",
+    "Putting this together, the answer is: {v}.",
+    "With all steps done, the answer is: {v}.",
+    "That completes the chain, so the answer is: {v}.",
+    "So the answer is: {v}.",
 )
-ANSWER = "So the answer is: {v}."
 GIVE_UP = "I went through all parts of the question and have nothing to add."
 AGAIN = (
     "Wait, maybe I should go over this again from the start.",
