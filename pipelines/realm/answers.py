@@ -14,7 +14,7 @@ _BOXED = re.compile(r"\\boxed\s*\{")
 _COLON = re.compile(r"\banswer(?:\s+is)?\s*(?:\*\*)?\s*:\s*(?:\*\*)?\s*", re.IGNORECASE)
 _CONCLUDES = re.compile(
     r"(?:(?<=[.!?\n])|\A)\s*(?:so|thus|therefore|hence|finally)?,?\s*the\s+(?:final\s+)?"
-    r"answer\s+is\s+(?!not\b|un(?:clear|known|certain)\b)",
+    r"answer\s+is\s+(?!\s*:|not\b|un(?:clear|known|certain)\b)",
     re.IGNORECASE,
 )
 _COMMAND = re.compile(r"\\(?:text|textbf|mathrm|mathbf|textit)\s*\{([^{}]*)\}")
@@ -51,14 +51,12 @@ def found_answers(
     begin = plain.rfind(_THINK_ENDS)
     begin = 0 if begin < 0 else begin + len(_THINK_ENDS)
     limit = len(text) if before is None else before
-    found: dict[int, FoundAnswer] = {}
-    taken: list[tuple[int, int]] = []
-    for start, end, raw in _statements(plain, begin):
-        answer = clean_answer(raw)
-        if answer and start < limit and not any(a <= start < b for a, b in taken):
-            found[start] = FoundAnswer(answer, start)
-            taken.append((start, end))
-    return [found[start] for start in sorted(found)]
+    found = [
+        FoundAnswer(answer, start)
+        for start, raw in _statements(plain, begin)
+        if start < limit and (answer := clean_answer(raw))
+    ]
+    return sorted(found, key=lambda each: each.start)
 
 
 def may_answer(text: str) -> bool:
@@ -90,16 +88,19 @@ def clean_answer(raw: str) -> str:
     return text
 
 
-def _statements(text: str, begin: int) -> Iterator[tuple[int, int, str]]:
-    """(start, end, raw answer), the surer forms first."""
-    for match in _TAG.finditer(text, begin):
-        yield match.start(), match.end(), match[1]
-    yield from _boxes(text, begin)
+def _statements(text: str, begin: int) -> Iterator[tuple[int, str]]:
+    """(start, raw answer); of one within another, the surer form."""
+    marked = [(match.start(), match.end(), match[1]) for match in _TAG.finditer(text, begin)]
+    marked += _boxes(text, begin)
+    for start, end, raw in marked:
+        if not any(a < start and end < b for a, b, _ in marked):
+            yield start, raw
     for pattern in (_COLON, _CONCLUDES):
         for match in pattern.finditer(text, begin):
             raw = _line(text, match.end())
-            # A box that follows is the statement itself.
-            yield match.start(), match.end() + len(raw), raw
+            start, end = match.start(), match.end() + len(raw)
+            if not any(start < b and a < end for a, b, _ in marked):
+                yield start, raw
 
 
 def _boxes(text: str, begin: int) -> Iterator[tuple[int, int, str]]:

@@ -38,6 +38,8 @@ from pipelines.realm.writing import StepWriter
 OPENING = -1
 """Index of the step of no text that holds a retrieval before the first step."""
 
+_LONGEST_ANSWER = 200  # characters that are read behind a step to have all of its answer
+
 
 @runtime_checkable
 class OpeningDecider(Protocol):
@@ -151,6 +153,8 @@ class Reasoner:
         started = self._now()
         try:
             written = await self._writer.next_step()
+            if written is not None:
+                await self._look_for_answer(written.end)
         except EngineError as error:
             self._fail(error)
             return None
@@ -163,7 +167,6 @@ class Reasoner:
         self._steps.append(step)
         self._written_steps += 1
         self._since_last += 1
-        self._look_for_answer(written.end)
         if self._writer.exhausted and not self._ended:
             self._end_of_text()
         if self._ahead is not None and not self._ended:
@@ -272,16 +275,20 @@ class Reasoner:
         if discard:
             self._steps.pop()
 
-    def _look_for_answer(self, end: int) -> None:
-        """Sets the answer if one is stated before `end` (in session.text); what follows is looked
-        at too, since the answer may run over the boundary."""
-        ahead = self._writer.ahead
-        if not may_answer(ahead):
-            return
-        before = end - self._writer.base
-        found = found_answers(ahead, before=before, thinking=self._thinking)
-        if found:
+    async def _look_for_answer(self, end: int) -> None:
+        """Sets the answer if one is stated before `end` (in session.text). It may run over the
+        boundary ("J." is no answer): more is read until something stands behind it."""
+        writer = self._writer
+        most = end - writer.base + _LONGEST_ANSWER
+        while may_answer(writer.ahead):
+            found = found_answers(writer.ahead, before=end - writer.base, thinking=self._thinking)
+            if not found:
+                return
             self._answer, self._ended = found[-1].text, True
+            open_end = writer.ahead.rstrip(" \t.,;*\"'`”’").endswith(self._answer.rstrip("."))
+            if writer.over or not open_end or len(writer.ahead) > most:
+                return
+            await writer.read_on()
 
     def _end_of_text(self) -> None:
         if self._writer.over == "length":

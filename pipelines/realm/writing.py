@@ -102,6 +102,11 @@ class StepWriter:
                 return None
             await self._pull()
 
+    async def read_on(self) -> None:
+        """Takes in one more piece, if there is one. Raises `EngineError`."""
+        if not self.over:
+            await self._pull()
+
     async def pause(self) -> None:
         """Stops the engine's writing; the next step asks for it again."""
         stream, self._stream = self._stream, None
