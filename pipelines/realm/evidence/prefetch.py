@@ -4,8 +4,9 @@ While a step is written its query is guessed (`guesses.py`) and searched in the 
 is never used in the place of another query: only a search whose key is equal is answered by it, so
 a hit is exactly what the real search would have brought.
 
-A prefetch stands back behind every real search: none is started while a real one runs, one runs at
-a time, and of those that wait only the newest few are kept. A real search that meets its own
+A prefetch stands back behind every real search: none is started while a real one runs, or before
+`grace_s` have gone by in which one could have come, one runs at a time, and of those that wait only
+the newest few are kept. A real search that meets its own
 prefetch on the way waits for that instead of asking twice. What cannot be taken back is a prefetch
 that already runs; with a retriever of its own for them (`background`) a real search does not stand
 behind it in the same thread.
@@ -80,15 +81,17 @@ class SpeculativeCache:
         key: Callable[[str], Hashable] | None = None,
         capacity: int = 4096,
         waiting: int = 8,
+        grace_s: float = 0.004,
     ) -> None:
-        if capacity < 1 or waiting < 1:
+        if capacity < 1 or waiting < 1 or grace_s < 0:
             raise ValueError(
-                f"prefetch: capacity is {capacity}, waiting {waiting}; both must be at least 1"
+                f"prefetch: capacity is {capacity}, waiting {waiting} (both must be at least 1), "
+                f"grace_s {grace_s} (at least 0)"
             )
         self.totals = PrefetchTotals()
         self._retriever, self._background = retriever, background or retriever
         self._guess, self._key = guess, key or str
-        self._capacity = capacity
+        self._capacity, self._grace_s = capacity, grace_s
         self._held: OrderedDict[Key, _Held] = OrderedDict()
         self._size = 0
         self._line: deque[tuple[Key, str, int]] = deque()
@@ -165,6 +168,9 @@ class SpeculativeCache:
     async def _work(self) -> None:
         try:
             while self._line and not self._real:
+                await asyncio.sleep(self._grace_s)
+                if self._real or not self._line:
+                    return  # the search goes on with the line when it is through
                 key, query, k = self._line.pop()  # the newest: the older ones' time has passed
                 if key not in self._held:
                     await self._fetch(key, query, k)

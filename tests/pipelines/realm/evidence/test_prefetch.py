@@ -50,7 +50,7 @@ async def settled() -> None:
 def test_a_hit_is_what_the_search_would_have_brought():
     async def run() -> None:
         shelf = Shelf()
-        cache = SpeculativeCache(shelf)
+        cache = SpeculativeCache(shelf, grace_s=0)
         cache.prefetch(["guess"], 5)
         await settled()
         assert cache.has("guess", 5)
@@ -70,7 +70,7 @@ def test_a_search_waits_for_its_own_prefetch_and_for_no_other():
     async def run() -> None:
         shelf = Shelf()
         shelf.held = {"slow": asyncio.Event()}
-        cache = SpeculativeCache(shelf)
+        cache = SpeculativeCache(shelf, grace_s=0)
         cache.prefetch(["slow"], 5)
         await settled()
         other = await asyncio.wait_for(cache.search("other", 5), 30)  # "slow" still runs
@@ -90,7 +90,7 @@ def test_no_prefetch_starts_while_a_search_runs():
     async def run() -> None:
         shelf = Shelf()
         shelf.held = {"real": asyncio.Event()}
-        cache = SpeculativeCache(shelf)
+        cache = SpeculativeCache(shelf, grace_s=0)
         real = asyncio.create_task(cache.search("real", 5))
         await settled()
         cache.prefetch(["later"], 5)
@@ -104,11 +104,29 @@ def test_no_prefetch_starts_while_a_search_runs():
     asyncio.run(run())
 
 
+def test_a_search_that_comes_at_once_goes_before_the_guesses():
+    async def run() -> None:
+        shelf = Shelf()
+        cache = SpeculativeCache(shelf, grace_s=0.01)
+        cache.prefetch(["guess"], 5)
+        await settled()
+        assert shelf.asked == []
+        await cache.search("real", 5)
+        assert shelf.asked == ["real"]
+        for _ in range(1000):
+            if len(shelf.asked) > 1:
+                break
+            await asyncio.sleep(0.01)
+        assert shelf.asked == ["real", "guess"]
+
+    asyncio.run(run())
+
+
 def test_prefetches_run_one_at_a_time_the_newest_first():
     async def run() -> None:
         shelf = Shelf()
         shelf.held = {"0": asyncio.Event()}
-        cache = SpeculativeCache(shelf, waiting=2)
+        cache = SpeculativeCache(shelf, waiting=2, grace_s=0)
         cache.prefetch(["0"], 5)
         await settled()
         for guess in ("1", "2", "3", "3", "0", " "):
@@ -126,7 +144,7 @@ def test_prefetches_run_one_at_a_time_the_newest_first():
 def test_prefetches_may_have_a_retriever_of_their_own():
     async def run() -> None:
         shelf, other = Shelf(), Shelf()
-        cache = SpeculativeCache(shelf, background=other)
+        cache = SpeculativeCache(shelf, background=other, grace_s=0)
         cache.prefetch(["a"], 5)
         await settled()
         assert await cache.search("a", 5) == await Shelf().search("a", 5)
@@ -142,7 +160,7 @@ def test_failures_are_not_kept():
 
     async def run() -> None:
         shelf = Shelf(down=True)
-        cache = SpeculativeCache(shelf)
+        cache = SpeculativeCache(shelf, grace_s=0)
         cache.prefetch(["a"], 5)
         await settled()
         assert isinstance(await cache.search("a", 5), InfraFailure)
@@ -150,7 +168,7 @@ def test_failures_are_not_kept():
         assert await cache.search("a", 5) == await Shelf().search("a", 5)
         assert cache.totals.failed == 1
 
-        broken = SpeculativeCache(Shelf(), background=Broken())
+        broken = SpeculativeCache(Shelf(), background=Broken(), grace_s=0)
         broken.prefetch(["a"], 5)
         await settled()
         assert broken.totals.failed == 1
@@ -163,7 +181,7 @@ def test_a_prefetch_that_fails_on_the_way_is_asked_anew():
     async def run() -> None:
         shelf = Shelf(down=True)
         shelf.held = {"a": asyncio.Event()}
-        cache = SpeculativeCache(shelf, background=shelf)
+        cache = SpeculativeCache(shelf, background=shelf, grace_s=0)
         cache.prefetch(["a"], 5)
         await settled()
         real = asyncio.create_task(cache.search("a", 5))
@@ -179,7 +197,7 @@ def test_a_prefetch_that_fails_on_the_way_is_asked_anew():
 @given(st.lists(st.sampled_from("abcdef"), max_size=30))
 def test_memory_is_bounded(queries: list[str]):
     async def run() -> None:
-        cache = SpeculativeCache(Shelf(wide=3), capacity=7)
+        cache = SpeculativeCache(Shelf(wide=3), capacity=7, grace_s=0)
         for query in queries:
             assert await cache.search(query, 3) == await Shelf(wide=3).search(query, 3)
             assert sum(len(held.passages) for held in cache._held.values()) <= 7
@@ -192,7 +210,7 @@ def test_closing_leaves_nothing_behind():
     async def run() -> None:
         shelf = Shelf()
         shelf.held = {"b": asyncio.Event()}
-        cache = SpeculativeCache(shelf)
+        cache = SpeculativeCache(shelf, grace_s=0)
         cache.prefetch(["b"], 5)
         await settled()
         cache.prefetch(["c", "d"], 5)
@@ -213,7 +231,7 @@ def test_what_is_guessed_while_a_step_is_written():
     async def run() -> None:
         shelf = Shelf()
         maker = lambda question, step: f"{question} {step.strip()}"  # noqa: E731
-        cache = SpeculativeCache(shelf, guess=StepGuesser((lambda q, s: s.strip(), maker), early=1))
+        cache = SpeculativeCache(shelf, guess=StepGuesser((lambda q, s: s.strip(), maker), early=1), grace_s=0)
         step = ""
         for piece in ("Ada wrote", " it in St.", " Ives", ". ", "Then"):
             step += piece
