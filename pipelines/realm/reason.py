@@ -274,6 +274,8 @@ class Reasoner:
         self._ended = False
         if discard:
             self._steps.pop()
+            if draft.state.ended:  # its answer goes with the step
+                self._answer = ""
 
     async def _look_for_answer(self, end: int) -> None:
         """Sets the answer if one is stated before `end` (in session.text). It may run over the

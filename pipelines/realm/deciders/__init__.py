@@ -1,5 +1,5 @@
 """When to retrieve, and with what query: the baselines, by name in `registry`. Pure.
 
 The learned policy is `pipelines.realm.policy`. All are stateless: one serves any number of chains
-at once. After the answer was given none of them retrieves.
+at once. After the answer was given only those retrieve that have a step written again.
 """

@@ -88,7 +88,7 @@ class FlareLike:
 
     async def decide(self, state: StepState) -> Decision:
         """Retrieves and has the step written again where it has an unlikely word."""
-        if state.ended or newly_informed(state):
+        if newly_informed(state):
             return GO_ON
         words = word_odds(state.step)
         if all(word.probability >= self._threshold for word in words):
@@ -129,7 +129,7 @@ class DraginLike:
 
     async def decide(self, state: StepState) -> Decision:
         """Retrieves and has the step written again where a word is in need."""
-        if state.ended or newly_informed(state):
+        if newly_informed(state):
             return GO_ON
         words = word_odds(state.step)
         needy = self._needy(words)

@@ -282,6 +282,14 @@ def test_retrieval_after_the_answer_lets_the_chain_go_on() -> None:
     assert not session.asked
 
 
+def test_an_answer_goes_with_its_discarded_step() -> None:
+    discard = replace(RETRIEVE, discard_step=True)
+    session = ScriptedSession(after((BLOCK, "Fine."), start=STORY), replies=("Oslo",))
+    chain = run(session, Planned(GO_ON, GO_ON, discard))
+    assert chain.text == STORY[:20] + BLOCK + "Fine."
+    assert (chain.answer, chain.status) == ("Oslo", Status.NO_ANSWER)
+
+
 def test_retrieval_before_the_first_step_is_recorded_as_the_opening() -> None:
     opening = evidence_block(FRANCE.text)
     script = after((opening, "So the answer is: Paris."), start=STORY)
