@@ -193,10 +193,20 @@ class PolicyTrainer:
         metrics = {f"train/{k}": v for k, v in summary(rollouts, self.shape.actions.names).items()}
         metrics["train/l1"] = l1
         if usable:
+            if self.learner.baseline.value is None:  # the first update
+                self._calibrate(usable)
             learned = update_learner(self.learner, usable, rewards, self.shape)
             metrics |= {"train/reward": float(np.mean(rewards))}
             metrics |= {f"learner/{name}": value for name, value in learned.items()}
         return metrics
+
+    def _calibrate(self, rollouts: Sequence[Rollout]) -> None:
+        import torch
+
+        from pipelines.realm.policy.learner import network_of
+
+        seen = np.concatenate([rollout.observations for rollout in rollouts])
+        network_of(self.learner).calibrate(torch.from_numpy(seen))
 
     def _watch(self, rollouts: Sequence[Rollout]) -> None:
         """Episodes under which the infrastructure failed are not learned from; nothing but such

@@ -80,3 +80,15 @@ def test_masked_actions_leave_the_loss_and_its_gradient_finite():
     loss.backward()
     assert torch.isfinite(entropy)
     assert all(torch.isfinite(p.grad).all() for p in held.parameters() if p.grad is not None)
+
+
+def test_calibration_changes_nothing_before_the_first_update_and_centres_after():
+    held, seen = network(), 100 + torch.randn(50, 3) * torch.tensor([1.0, 10.0, 0.0])
+    mask = torch.ones(50, 13)
+    before = held(seen, mask)
+    held.calibrate(seen)
+    assert torch.equal(held(seen, mask), before)
+    usual = (seen - held.mean) / held.scale
+    assert usual.mean(dim=0).tolist() == pytest.approx([0, 0, 0], abs=1e-4)
+    assert usual.std(dim=0, correction=0).tolist() == pytest.approx([1, 1, 0], abs=1e-4)
+    assert "mean" in held.state_dict()  # saved with the weights
