@@ -12,6 +12,7 @@ from pipelines.corag.cli import corag_app
 from pipelines.index_cli import index_app
 from pipelines.ir_cli import evaluate_ir
 from pipelines.plain_errors import errors, plain_errors
+from pipelines.realm.cli import realm_app
 from pipelines.search.command import app as search_app
 from pipelines.search.emulate import emulate
 
@@ -30,6 +31,7 @@ app.add_typer(data_app, name="data")
 app.add_typer(index_app, name="index")
 app.add_typer(search_app, name="search")
 app.add_typer(corag_app, name="corag")
+app.add_typer(realm_app, name="realm")
 app.add_typer(train_app, name="train")
 app.add_typer(evaluate_app, name="evaluate")
 app.command()(emulate)

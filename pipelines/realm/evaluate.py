@@ -22,9 +22,9 @@ from pipelines.data.failures import CorpusError
 from pipelines.data.multihop import HopSet
 from pipelines.files import write_whole
 from pipelines.progress import Reporter
-from pipelines.realm.deciders.registry import DeciderError, make_decider, method_of, parse_spec
+from pipelines.realm.asking import POLICY, decider_of
+from pipelines.realm.deciders.registry import DeciderError, method_of, parse_spec
 from pipelines.realm.deciders.timing import RandomTiming, ThresholdOnly
-from pipelines.realm.policy.decider import PolicyDecider
 from pipelines.realm.policy.reward import Costs, measured_seconds
 from pipelines.realm.report import Summary, summarise, write_report
 from pipelines.realm.rows import Row, Rows, row_of
@@ -41,7 +41,6 @@ from pipelines.realm.types import Chain, Decider, Formulation, HopQuestion, Inte
 
 ROWS = "rows.jsonl"
 TRACES = "traces"
-POLICY = "policy"
 RANDOM, THRESHOLD = "random-matched", "threshold-matched"
 MATCHED = (RANDOM, THRESHOLD)
 _BISECTIONS = 7
@@ -218,10 +217,8 @@ class _Work:
         self, questions: Sequence[HopQuestion], decider: Decider, method: str
     ) -> AsyncIterator[Chain]:
         world = self.world
-        base = method.partition(":")[0]
-        style = "reason"
-        if base != POLICY and method not in MATCHED:
-            style = method_of(method).style
+        own = method.partition(":")[0] == POLICY or method in MATCHED
+        style = "reason" if own else method_of(method).style
         seed = self._config.run.seed
         return run_chains(
             questions,
@@ -231,9 +228,6 @@ class _Work:
         )
 
     async def _decider(self, method: str, questions: Sequence[HopQuestion]) -> Decider:
-        name, _, folder = method.partition(":")
-        if name == POLICY:
-            return PolicyDecider.load(folder or self._config.policy.path)
         if method in MATCHED:
             own = [row for q in questions if (row := self._rows.rows.get((q.id, POLICY)))]
             calls = sum(row.calls for row in own)
@@ -243,9 +237,7 @@ class _Work:
                 rate = min(1.0, calls / max(1, decided))
                 return RandomTiming(rate, self._config.run.seed, *way)
             return ThresholdOnly(await self._matched(calls / max(1, len(own)), way), *way)
-        if name == "threshold" and ":" not in method:
-            return ThresholdOnly(self._config.rsus.threshold)
-        return make_decider(method)
+        return decider_of(self._config, method)[0]
 
     async def _matched(self, calls: float, way: tuple[Formulation, Integration]) -> float:
         """The threshold that retrieves `calls` times a question on development questions."""

@@ -69,7 +69,7 @@ def index_of(config: RealmConfig, hop_set: HopSet, folder: Path, reporter: Repor
     build_hop_index(
         hop_set,
         path,
-        embedder=_embedder(config, reporter) if dense else None,
+        embedder=open_embedder(config, reporter) if dense else None,
         vectors_cache=path.with_name("vectors") if dense else None,
         reporter=reporter,
     )
@@ -99,9 +99,10 @@ class RealmWorld:
         meter: "RsusMeter",
         retrievers: "Sequence[SearchingRetriever]",
         prompt: Callable[[str, str], ReasoningPrompt],
+        titles: "TitleIndex",
     ) -> None:
         self.config, self.engine, self.parts = config, engine, parts
-        self.meter, self.limits = meter, limits_of(config)
+        self.meter, self.limits, self.titles = meter, limits_of(config), titles
         self._retrievers, self._prompt = retrievers, prompt
 
     def reasoner(
@@ -159,29 +160,31 @@ def open_world(
     dense = config.data.engine != "bm25"
     embedder = None
     if dense or config.evidence.relevance == "embedding":
-        embedder = _embedder(config, reporter)
+        embedder = open_embedder(config, reporter)
     timeout_s = config.limits.search_timeout_s
     retriever = open_retriever(
         index, config.data.engine, embedder=embedder if dense else None, timeout_s=timeout_s
     )
     lexical = open_retriever(index, "bm25", timeout_s=timeout_s) if dense else retriever
     passages = list(read_passages(index, MOST_PASSAGES))
-    titles = [title for title, _ in passages if title]
+    names = [title for title, _ in passages if title]
+    titles = TitleIndex(names)
     counter = _counter(config, reporter)
     engine = _engine(config, hop_set, reporter)
-    meter = open_meter(config.rsus, retriever=lexical, titles=titles, seed=config.run.seed)
+    meter = open_meter(config.rsus, retriever=lexical, titles=names, seed=config.run.seed)
     parts = Parts(
         segmenter=segmenter_factory(config.segment.path),
-        formulator=_formulator(config, TitleIndex(titles)),
+        formulator=_formulator(config, titles),
         retriever=_prefetching(retriever) if config.evidence.prefetch else retriever,
         integrator=_integrator(config, passages, counter, embedder),
         meter=meter,
         count=counter.count,
     )
-    return RealmWorld(config, engine, parts, meter, (retriever, lexical), _prompter(config))
+    return RealmWorld(config, engine, parts, meter, (retriever, lexical), _prompter(config), titles)
 
 
-def _embedder(config: RealmConfig, reporter: Reporter) -> "Embedder":
+def open_embedder(config: RealmConfig, reporter: Reporter) -> "Embedder":
+    """The configured embedder, loaded."""
     from pipelines.data.chunk_manifest import EmbedderOptions
     from pipelines.data.chunk_vectors import load_embedder
 
@@ -209,11 +212,12 @@ def _engine(config: RealmConfig, hop_set: HopSet | None, reporter: Reporter) -> 
             ability=Ability(**asdict(config.simulation)),
             seed=config.run.seed,
         )
-    from actors.rollout.sessions.opening import open_sessions
-
+    from actors.rollout.sessions.open import open_sessions
     from pipelines.data.sample import resolve_model
 
     if reasoner.engine == "completions":
+        from actors.rollout.sessions.completions import Patience
+
         if reasoner.key_variable and reasoner.key_variable not in os.environ:
             raise ConfigError(
                 [f"reasoner.key_variable: there is no variable {reasoner.key_variable}"]
@@ -223,7 +227,7 @@ def _engine(config: RealmConfig, hop_set: HopSet | None, reporter: Reporter) -> 
             reasoner.model,
             url=reasoner.url,
             token=os.environ.get(reasoner.key_variable) if reasoner.key_variable else None,
-            timeout_s=reasoner.timeout_s,
+            patience=Patience(timeout_s=reasoner.timeout_s),
         )
     model = str(resolve_model(reasoner.model, report=reporter.say))
     options: dict[str, Any] = {"dtype": reasoner.dtype, "max_model_len": reasoner.context}
@@ -266,11 +270,13 @@ def _integrator(
     from actors.expansion.lexical import LexicalReranker, WordStatistics
     from pipelines.realm.evidence.integrate import EvidenceIntegrator
     from pipelines.realm.evidence.packing import CoragPacker
-    from pipelines.realm.evidence.relevance import EmbeddingScorer, LexicalScorer
+    from pipelines.realm.evidence.relevance import EmbeddingScorer, LexicalScorer, SentenceScorer
 
     statistics = WordStatistics.of(f"{title} {text}" for title, text in passages)
     embedding = config.evidence.relevance == "embedding" and embedder is not None
-    scorer = EmbeddingScorer(embedder) if embedding else LexicalScorer(statistics)
+    scorer: SentenceScorer = LexicalScorer(statistics)
+    if embedder is not None and embedding:
+        scorer = EmbeddingScorer(embedder)
     packer = CoragPacker(
         LexicalReranker(statistics=statistics), counter, budget=config.evidence.corag_budget
     )
