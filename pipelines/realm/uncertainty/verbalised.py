@@ -50,9 +50,17 @@ _WORD = re.compile(
 async def ask_confidence(
     session: Session, boundary: int, seed: int = 0
 ) -> tuple[float | None, str]:
-    """(confidence in [0, 1] or None where the reply has none, the reply). Raises `EngineError`."""
+    """(confidence in [0, 1] or None where the reply has none, the reply). Raises `EngineError`.
+
+    A number that the reply breaks off in is none, unless it came first: then there was room for it.
+    """
     pieces = await session.ask(CONFIDENCE_SUFFIX, CONFIDENCE_SAMPLING, seed=seed, at=boundary)
-    reply = pieces[0].text if pieces else ""
+    if not pieces:
+        return None, ""
+    reply = pieces[0].text
+    broken = pieces[0].finish == "length" and reply[-1:].isdigit()
+    if broken and not reply.lstrip()[:1].isdigit():
+        return None, reply
     return parse_confidence(reply), reply
 
 

@@ -1,10 +1,13 @@
 """Replies to the question how sure the model is."""
 
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.realm.uncertainty.verbalised import parse_confidence
+from actors.rollout.sessions.types import Piece
+from pipelines.realm.uncertainty.verbalised import ask_confidence, parse_confidence
 
 
 @pytest.mark.parametrize(
@@ -64,3 +67,21 @@ def test_every_number_in_every_usual_form(number, form):
 def test_any_reply_gives_a_share_or_nothing(reply):
     found = parse_confidence(reply)
     assert found is None or 0 <= found <= 1
+
+
+@pytest.mark.parametrize(
+    ("piece", "confidence"),
+    [
+        (Piece(" 85", finish="length"), 0.85),
+        (Piece("I would say 8", finish="length"), None),
+        (Piece("I would say 8", finish="stop"), 0.08),
+        (Piece("I would say 85%", finish="length"), 0.85),
+    ],
+)
+def test_a_number_that_may_be_broken_off_is_none(piece, confidence):
+    class OneReply:
+        async def ask(self, suffix, sampling, *, n=1, seed=0, at=None):
+            assert (at, n) == (7, 1)
+            return [piece]
+
+    assert asyncio.run(ask_confidence(OneReply(), 7)) == (confidence, piece.text)
