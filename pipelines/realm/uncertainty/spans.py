@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from actors.search.text import words
 from pipelines.realm.uncertainty.common_words import STARTERS
@@ -62,4 +63,10 @@ def is_common(word: str) -> bool:
 def mentions(needle: str, text: str) -> bool:
     """Whether `text` has the words of `needle` side by side, case and accents aside."""
     sought = words(needle)
-    return bool(sought) and f" {' '.join(sought)} " in f" {' '.join(words(text))} "
+    return bool(sought) and f" {' '.join(sought)} " in _spaced(text)
+
+
+@lru_cache(maxsize=20_000)
+def _spaced(text: str) -> str:
+    """The words of `text`, a space before and after each: passages are looked at time and again."""
+    return f" {' '.join(words(text))} "
