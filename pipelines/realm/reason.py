@@ -11,13 +11,12 @@ is never computed anew (`Session`). Whatever fails under a chain is a warning, a
 evidence or the chain's status, never an exception.
 """
 
-import asyncio
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from actors.rollout.sessions.types import EngineError, Session
 from actors.rollout.types import Sampling
 from pipelines.realm.answers import clean_answer, found_answers, is_thinking, may_answer
+from pipelines.realm.drafts import Draft, Measured, unmeasured
 from pipelines.realm.inserts import evidence_block
 from pipelines.realm.parts import Limits, Parts, Prefetcher
 from pipelines.realm.retrieving import Failed, attempt, retrieve
@@ -29,7 +28,6 @@ from pipelines.realm.types import (
     Evidence,
     Status,
     Step,
-    StepRecord,
     StepState,
     Uncertainty,
 )
@@ -48,37 +46,6 @@ class OpeningDecider(Protocol):
     async def open(self, question: str) -> Decision:
         """What to do before anything is written; a retrieval needs a `query`."""
         ...
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A `StepRecord` in the making; times are the clock's."""
-
-    step: Step
-    start: int  # of the step, in characters of session.text
-    state: StepState
-    started: float
-    written: float
-    decision: Decision = GO_ON
-    uncertainty: Uncertainty | None = None
-    evidence: Evidence | None = None
-    decided: float | None = None
-    inserted: float | None = None
-    resumed: float | None = None
-
-    def record(self, origin: float) -> StepRecord:
-        """The record; `origin` is when the chain started."""
-        resumed = self.inserted is not None and self.resumed is not None
-        return StepRecord(
-            self.step,
-            self.decision,
-            self.uncertainty,
-            self.evidence,
-            started_s=self.started - origin,
-            write_s=self.written - self.started,
-            decide_s=0.0 if self.decided is None else self.decided - self.written,
-            resume_s=(self.resumed or 0.0) - (self.inserted or 0.0) if resumed else 0.0,
-        )
 
 
 class Reasoner:
@@ -105,13 +72,13 @@ class Reasoner:
             parts.clock,
             None if self._ahead is None else self._observe,
         )
-        self._drafts: list[_Draft] = []
+        self._drafts: list[Draft] = []
         self._steps: list[Step] = []  # those that stand in the text
         self._evidence: list[Evidence] = []
         self._history: list[Uncertainty] = []
         self._warnings: dict[str, None] = {}
         self._written_steps = self._since_last = 0
-        self._pending: _Draft | None = None
+        self._pending: Draft | None = None
         self._origin: float | None = None
         self._thinking = parts.thinking
         self._answer = ""
@@ -136,7 +103,7 @@ class Reasoner:
         if decision.retrieve and decision.query is None:
             raise ValueError("a retrieval before the first step needs a query: there is no step")
         now = self._now()
-        self._pending = _Draft(Step(OPENING, ""), 0, self._state(0), now, now)
+        self._pending = Draft(Step(OPENING, ""), 0, self._state(0), now, now)
         if decision.retrieve:
             self._drafts.append(self._pending)
         return await self.apply(decision)
@@ -172,11 +139,11 @@ class Reasoner:
         if self._ahead is not None and not self._ended:
             self._ahead.observe(self.question, step.text, self.limits.k, complete=True)
         state = self._state(written.end)
-        draft = _Draft(step, written.start, state, started, self._now())
+        draft = Draft(step, written.start, state, started, self._now())
         self._drafts.append(draft)
         if self._stopped is not None:
             return None
-        state.uncertainty = _Measured(self, draft)
+        state.uncertainty = Measured(draft, self.parts.meter, self._measured)
         self._pending = draft
         return state
 
@@ -264,7 +231,7 @@ class Reasoner:
         self._answer = found[-1].text if found else clean_answer(said)
         self.warn("gave no answer, asked for it" if self._answer else "no answer, asked or not")
 
-    async def _insert(self, draft: _Draft, text: str) -> None:
+    async def _insert(self, draft: Draft, text: str) -> None:
         discard = draft.decision.discard_step and draft.step.index != OPENING
         at = draft.start if discard else draft.state.boundary
         standing = self.session.text[:at]
@@ -308,12 +275,17 @@ class Reasoner:
             tuple(self._steps),
             tuple(self._evidence),
             self._since_last,
-            _unmeasured,
+            unmeasured,
             self.session,
             boundary,
             ended=self._ended,
             history=tuple(self._history),
         )
+
+    def _measured(self, found: Uncertainty) -> None:
+        self._history.append(found)
+        for warning in found.warnings:
+            self.warn(warning)
 
     def _observe(self, text: str) -> None:
         if self._ahead is not None:
@@ -324,33 +296,6 @@ class Reasoner:
         if self._origin is None:
             self._origin = now
         return now
-
-
-class _Measured:
-    """RSUS of a step, worked out once however often and by how many it is asked for."""
-
-    def __init__(self, reasoner: Reasoner, draft: _Draft) -> None:
-        self._reasoner, self._draft, self._lock = reasoner, draft, asyncio.Lock()
-
-    async def __call__(self) -> Uncertainty:
-        async with self._lock:
-            if self._draft.uncertainty is None:
-                self._draft.uncertainty = await self._measure()
-            return self._draft.uncertainty
-
-    async def _measure(self) -> Uncertainty:
-        reasoner = self._reasoner
-        if reasoner.parts.meter is None:
-            raise ValueError("this decider asks for RSUS: give the chain's Parts a meter")
-        found = await reasoner.parts.meter.measure(self._draft.state)
-        for warning in found.warnings:
-            reasoner.warn(warning)
-        reasoner._history.append(found)
-        return found
-
-
-async def _unmeasured() -> Uncertainty:
-    raise ValueError("there is no step yet whose RSUS could be worked out")
 
 
 async def reason(reasoner: Reasoner, decider: Decider) -> Chain:
