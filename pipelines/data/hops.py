@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from actors.search.ranking.analysis import STOP_WORDS
 from actors.search.text import words
+from pipelines.data.hop_question import Hop
 from pipelines.data.relations import question_of
 from pipelines.data.sentences import sentences
-from pipelines.realm.types import Hop
 
 COMPARE = "Comparing {}: {}"
 """How the question of a comparing hop begins: the hops it compares, the question."""

@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.data.failures import CorpusError
+from pipelines.data.hop_question import Hop, HopQuestion
 from pipelines.data.hops import Support, evidence_of, from_paragraphs, from_triples
 from pipelines.data.ir_sets import read_passages
 from pipelines.data.jsonl import Fields
 from pipelines.data.qa_fields import clean, lines, once, texts
 from pipelines.data.qa_set import split_questions
 from pipelines.data.relations import asked
-from pipelines.realm.types import Hop, HopQuestion
 
 GIVEN, TRIPLES, PARAGRAPHS, NONE = "decomposition", "triples", "paragraphs", "none"
 """Where hops come from."""

@@ -1,12 +1,14 @@
 """The parts of a chain of reasoning, and the protocols of what works on it."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from actors.rollout.sessions.types import Session, Usage
 from actors.search.types import InfraFailure
+from pipelines.data.hop_question import Hop as Hop
+from pipelines.data.hop_question import HopQuestion as HopQuestion
 
 
 class Formulation(StrEnum):
@@ -181,33 +183,6 @@ class Chain:
     def calls(self) -> int:
         """Retrievals, failed ones too."""
         return len(self.evidence)
-
-
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """One part of a question's gold decomposition; `#1` in `question` is the first hop's answer."""
-
-    question: str
-    answer: str
-    passage: str = ""
-    """Id of the pooled passage that says it; "" for a hop that only compares earlier ones."""
-    evidence: str = ""
-    """The passage's sentence or sentences that say it, where they are known."""
-
-
-@dataclass(frozen=True, slots=True)
-class HopQuestion:
-    """A multi-hop question. `relevant` are ids of pooled passages that hold its evidence."""
-
-    id: str
-    text: str
-    answers: tuple[str, ...]
-    """The answer, then its aliases."""
-    hops: int = 0
-    kind: str = ""
-    split: str = ""
-    relevant: frozenset[str] = frozenset()
-    decomposition: tuple[Hop, ...] = field(default=())
 
 
 class Segmenter(Protocol):
