@@ -1,7 +1,7 @@
 """Sessions on a transformers model: each keeps the keys and values of its text."""
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from actors.rollout.sessions.drawing import draw, uniform
@@ -52,12 +52,17 @@ class _Task:
     """A job being computed. `rows` are the copies that still write, in the order of the batch."""
 
     job: Job
-    kept: KeptCache
-    feed: list[int]  # of the prompt, not computed yet
-    cached: int
     rows: list[int]
-    drawn: list[int]  # the last token of each row, not computed yet
+    kept: KeptCache | None = None  # until its first turn
+    cached: int = 0
+    feed: list[int] = field(default_factory=list)  # of the prompt, not computed yet
+    drawn: list[int] = field(default_factory=list)  # the last token of each row, not computed yet
     written: int = 0
+
+    @property
+    def reading(self) -> bool:
+        """The prompt is not computed yet."""
+        return self.kept is None or bool(self.feed)
 
 
 class _Worker:
@@ -107,16 +112,7 @@ class _Worker:
                 return
 
     def start(self, job: Job) -> None:
-        kept = self._kept.get(job.session) or KeptCache([])
-        if not job.keep_prefix:
-            kept = KeptCache([])
-        elif job.side:
-            kept = kept.fork()
-        cached = kept.reuse(job.ids)
-        if not job.side:
-            self._kept[job.session] = kept
-        rows = list(range(job.copies))
-        self._tasks.append(_Task(job, kept, job.ids[cached:], cached, rows, []))
+        self._tasks.append(_Task(job, list(range(job.copies))))
 
     def stop(self, job: Job, copies: tuple[int, ...]) -> None:
         for task in [task for task in self._tasks if task.job is job]:
@@ -136,22 +132,45 @@ class _Worker:
         self._model = None
 
     def _may_run(self, task: _Task) -> bool:
-        return task.job.side or len(task.job.inbox) < self._run_ahead
+        """Questions wait for the text that they are about: it is not computed twice."""
+        if not task.job.side:
+            return len(task.job.inbox) < self._run_ahead
+        if task.kept is not None or not task.job.keep_prefix:
+            return True
+        session = task.job.session
+        return not any(
+            t.job.session == session and not t.job.side and t.reading for t in self._tasks
+        )
 
     def _advance(self, task: _Task) -> None:
+        job = task.job
+        kept = task.kept or self._resume(task)
         if task.feed:
             part, task.feed = task.feed[:PREFILL_TOKENS], task.feed[PREFILL_TOKENS:]
-            logits = self._forward(task.kept, [part])
+            logits = self._forward(kept, [part])
             if task.feed:
                 return
-            job = task.job
             job.inbox.put(0, Started(len(job.ids), task.cached))
             if len(task.rows) > 1:
-                task.kept.cache.batch_repeat_interleave(len(task.rows))
+                kept.cache.batch_repeat_interleave(len(task.rows))
                 logits = logits.repeat_interleave(len(task.rows), dim=0)
         else:
-            logits = self._forward(task.kept, [[token] for token in task.drawn])
+            logits = self._forward(kept, [[token] for token in task.drawn])
         self._draw(task, logits)
+
+    def _resume(self, task: _Task) -> KeptCache:
+        job = task.job
+        kept = self._kept.get(job.session) or KeptCache([])
+        if not job.keep_prefix:
+            kept = KeptCache([])
+        elif job.side:
+            kept = kept.fork()
+        task.cached = kept.reuse(job.ids)
+        task.feed = job.ids[task.cached :]
+        task.kept = kept
+        if not job.side:
+            self._kept[job.session] = kept
+        return kept
 
     def _draw(self, task: _Task, logits: Any) -> None:
         job = task.job
@@ -178,7 +197,7 @@ class _Worker:
                 self._tasks.remove(task)
         elif len(rows) < len(task.rows):
             places = [task.rows.index(row) for row in rows]
-            if task.drawn:
+            if task.drawn and task.kept is not None:
                 task.kept.cache.batch_select_indices(self._torch.tensor(places))
                 task.drawn = [task.drawn[place] for place in places]
         task.rows = rows
