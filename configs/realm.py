@@ -1,6 +1,6 @@
 """The configuration of step-wise retrieval: frozen dataclasses, one section a part."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from configs.checks import above, at_least, one_of
 from configs.schema import ClusterConfig, TrackingConfig
@@ -169,6 +169,8 @@ class EvidenceConfig:
     """Guess the next query while a step is written, and search ahead."""
     rewriter: str = ""
     """A folder with a trained rewriter, for the formulation `rewriter`."""
+    rewriter_style: str = "short"
+    """The prompt it was trained with: `short` or `full`."""
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
@@ -248,10 +250,19 @@ class SimulationConfig:
     """Chance that it keeps a sure mistake although the text now says otherwise."""
     distracted: float = 0.05
     """Chance that evidence beside the point makes it lose a hop that it knew."""
+    asks_unsure: float = 0.45
+    """Chance that an unsure hop gets a step of its own that says what is missing."""
+    asks_sure: float = 0.15
+    checks: float = 0.1
+    """Chance that an answered hop is gone over again."""
+    garbage: float = 0.02
+    """Chance that it answers a question for its confidence with no number."""
+    answerless: float = 0.0
+    endless: float = 0.0
 
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
-        names = ("knows", "reads", "misplaced", "stubborn", "distracted")
+        names = [each.name for each in fields(self)]
         return [p for name in names for p in _share("simulation", name, getattr(self, name))]
 
 

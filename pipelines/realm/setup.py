@@ -249,8 +249,12 @@ def _formulator(config: RealmConfig, titles: "TitleIndex") -> "QueryMaker":
 
     rewriter = None
     if config.evidence.rewriter:
-        search = {"bm25": "bm25", "dense": "dense", "hybrid": "dense"}[config.data.engine]
-        rewriter = open_rewriter(config.evidence.rewriter, search=search)
+        rewriter = open_rewriter(
+            config.evidence.rewriter,
+            search=config.data.engine,
+            style=config.evidence.rewriter_style,
+            timeout_s=config.limits.search_timeout_s,
+        )
     return QueryMaker(titles=titles, rewriter=rewriter)
 
 
