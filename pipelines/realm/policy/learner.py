@@ -1,6 +1,8 @@
 """REINFORCE as a Learner of RLlib's new API stack, used without an Algorithm around it."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import gymnasium as gym
@@ -139,9 +141,22 @@ def make_learner(shape: PolicyShape, settings: PolicySettings) -> ReinforceLearn
     learner = ReinforceLearner(
         config=config, module_spec=MultiRLModuleSpec(rl_module_specs={DEFAULT_MODULE_ID: spec})
     )
-    learner.build()
+    with _no_deprecations():
+        learner.build()
     network_of(learner).load_state_dict(shape.network(settings.seed).state_dict())
     return learner
+
+
+@contextmanager
+def _no_deprecations() -> Iterator[None]:
+    """RLlib 2.60 warns of what its own `MultiRLModuleSpec` does."""
+    logger = logging.getLogger("ray._common.deprecation")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def network_of(learner: ReinforceLearner) -> PolicyNetwork:

@@ -3,7 +3,7 @@ import os
 import signal
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -151,6 +151,20 @@ def test_every_question_comes_once_before_any_comes_twice(tmp_path):
     assert later != seen
 
 
+@dataclass
+class HangsOnce(ToyWorld):
+    """Blocks in the first chain of the first process that runs one; `mark` says it did."""
+
+    mark: str = ""
+
+    def reasoner(self, question, *, seed):
+        if not os.path.exists(self.mark):
+            with open(self.mark, "w"):
+                pass
+            time.sleep(600)
+        return super().reasoner(question, seed=seed)
+
+
 def equal(first, second) -> None:
     assert len(first) == len(second)
     for one, other in zip(first, second, strict=True):
@@ -209,9 +223,9 @@ def test_summary_counts_sound_episodes_only():
     assert found["action/go_on"] == 1.0
 
 
-def test_killed_and_hung_workers_change_nothing(tmp_path, ray_local):
+def test_a_killed_worker_changes_nothing(tmp_path, ray_local):
     """A worker is killed in the middle of the training: it goes on, to the same policy."""
-    make = partial(ToyWorld, slow_s=0.02)
+    make = partial(ToyWorld, slow_s=0.05)
     local = train_policy(SMALL, make, TRAIN, DEV, tmp_path / "local")
     fleets = []
     started = FleetCollector.__init__
@@ -235,3 +249,18 @@ def test_killed_and_hung_workers_change_nothing(tmp_path, ray_local):
     assert fleets[0].restarts == 1
     same_weights(local.policy, found.policy)
     assert records(tmp_path / "local") == records(tmp_path / "fleet")
+
+
+def test_a_hung_worker_is_replaced_and_its_episodes_collected_again(tmp_path, ray_local):
+    shape, mark = SMALL.shape(), tmp_path / "hung"
+    policy, tasks = Policy(shape, shape.network(0)), [Task(q) for q in TRAIN]
+    fleet = FleetCollector(partial(HangsOnce, mark=str(mark)), 1, call_timeout_s=1.0)
+    local = LocalCollector(ToyWorld)
+    try:
+        found = fleet.collect(policy, tasks, Round("x"))
+        assert mark.exists()
+        assert fleet.restarts >= 1
+        equal(found, local.collect(policy, tasks, Round("x")))
+    finally:
+        fleet.close()
+        local.close()
