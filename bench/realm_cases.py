@@ -18,6 +18,7 @@ from pipelines.realm.evidence.prefetch import SpeculativeCache
 from pipelines.realm.evidence.relevance import EmbeddingScorer, SentenceScorer
 from pipelines.realm.evidence.relevance_training import examples_of, fit_relevance
 from pipelines.realm.evidence.sentence_features import SentenceFeatures
+from pipelines.realm.evidence.sentence_vectors import SentenceVectors, build_sentence_vectors
 from pipelines.realm.evidence.trained_relevance import RelevanceModel, TrainedScorer
 from pipelines.realm.indexing import build_hop_index
 from pipelines.realm.parts import Limits, Parts
@@ -44,6 +45,7 @@ class Bench:
     limits: Limits
     relevance: RelevanceModel | None = None
     embedder: Any = None
+    store: SentenceVectors | None = None
     caches: list[SpeculativeCache] = field(default_factory=list)
 
     @property
@@ -53,18 +55,22 @@ class Bench:
 
     def scorer(self) -> SentenceScorer:
         """The relevance of sentences, knowing nothing yet."""
-        embedding = EmbeddingScorer(self.embedder) if self.embedder else None
+        embedding = self.embedding()
         if self.relevance is None:
             assert embedding is not None
             return embedding
         return TrainedScorer(self.relevance, SentenceFeatures(self.statistics.idf), embedding)
+
+    def embedding(self) -> EmbeddingScorer | None:
+        """Embeds sentences that the index has no vectors of."""
+        return EmbeddingScorer(self.embedder, store=self.store) if self.embedder else None
 
     async def train(self) -> None:
         """Learns relevance from the training questions, unless plain cosines are wanted."""
         if self.args.relevance == "cosine":
             return
         examples = await examples_of(self.hop_set.of_split("train"), self.retriever, self.limits.k)
-        embedding = EmbeddingScorer(self.embedder) if self.embedder else None
+        embedding = self.embedding()
         self.relevance = await fit_relevance(
             examples,
             SentenceFeatures(self.statistics.idf),
@@ -96,12 +102,16 @@ async def make_bench(args: argparse.Namespace, scratch: Path) -> Bench:
     folder = scratch / "index"
     build_hop_index(hop_set, folder)
     texts = [f"{p.title} {p.text}" for p in hop_set.passages]
-    embedder = None
+    embedder = store = None
     if args.relevance != "words":
         from actors.search.dense.embed import Embedder
         from pipelines.data.minilm import fetch_minilm
 
         embedder = Embedder(fetch_minilm())
+        print("sentences of the corpus are embedded, as when an index is built", flush=True)
+        store = build_sentence_vectors(
+            hop_set.passages, args.vectors or scratch / "sentences", embedder
+        )
     bench = Bench(
         args,
         hop_set,
@@ -112,6 +122,7 @@ async def make_bench(args: argparse.Namespace, scratch: Path) -> Bench:
         TitleIndex([p.title for p in hop_set.passages if p.title]),
         Limits(max_steps=args.steps, max_tokens=args.tokens, max_calls=args.calls, k=args.k),
         embedder=embedder,
+        store=store,
     )
     await bench.train()
     return bench

@@ -18,6 +18,7 @@ from pipelines.realm.types import Passage
 
 if TYPE_CHECKING:
     from actors.search.dense.embed import Embedder
+    from pipelines.realm.evidence.sentence_vectors import SentenceVectors
 
 PAPER_THRESHOLD = 0.45
 """Sentences above it are kept (arXiv 2604.26649, evidence compression)."""
@@ -43,12 +44,20 @@ class EmbeddingScorer:
     """The cosine of query and sentence.
 
     Sentences of all chains that ask at the same time go through the model together, in a thread;
-    the vectors of the last `keep` sentences stay (4 bytes a dimension each).
+    the vectors of the last `keep` sentences stay (4 bytes a dimension each). What is in `store` is
+    not embedded at all.
     """
 
     threshold = PAPER_THRESHOLD
 
-    def __init__(self, embedder: "Embedder", *, keep: int = 20_000, most: int = 64) -> None:
+    def __init__(
+        self,
+        embedder: "Embedder",
+        *,
+        store: "SentenceVectors | None" = None,
+        keep: int = 20_000,
+        most: int = 64,
+    ) -> None:
         if keep < 0:
             raise ValueError(f"sentences to keep is {keep}, below 0")
         self.name = embedder.name
@@ -56,7 +65,7 @@ class EmbeddingScorer:
         """Texts that went through the model so far."""
         self.known = 0
         """Texts whose vector was there."""
-        self._embedder, self._keep = embedder, keep
+        self._embedder, self._store, self._keep = embedder, store, keep
         self._vectors: OrderedDict[tuple[bool, str], np.ndarray] = OrderedDict()
         self._batches: Batches[tuple[str, tuple[str, ...]], list[float]] = Batches(
             self.score_many, most=most
@@ -93,6 +102,8 @@ class EmbeddingScorer:
         for text in wanted:
             if (query, text) in self._vectors:
                 self._vectors.move_to_end((query, text))
+            elif not query and self._store and (stored := self._store.get(text)) is not None:
+                self._vectors[query, text] = stored
             else:
                 new.append(text)
         self.known += len(wanted) - len(new)

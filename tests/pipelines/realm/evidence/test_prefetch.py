@@ -231,7 +231,9 @@ def test_what_is_guessed_while_a_step_is_written():
     async def run() -> None:
         shelf = Shelf()
         maker = lambda question, step: f"{question} {step.strip()}"  # noqa: E731
-        cache = SpeculativeCache(shelf, guess=StepGuesser((lambda q, s: s.strip(), maker), early=1), grace_s=0)
+        cache = SpeculativeCache(
+            shelf, guess=StepGuesser((lambda q, s: s.strip(), maker), early=1), grace_s=0
+        )
         step = ""
         for piece in ("Ada wrote", " it in St.", " Ives", ". ", "Then"):
             step += piece
