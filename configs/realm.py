@@ -97,8 +97,8 @@ class ReasonerConfig:
 class LimitsConfig:
     """Where a chain ends, whatever it does."""
 
-    max_steps: int = 12
-    max_tokens: int = 768
+    max_steps: int = 32
+    max_tokens: int = 1024
     """Tokens that the model writes; evidence does not count."""
     max_calls: int = 8
     concurrency: int = 8

@@ -48,4 +48,9 @@ def decider_of(config: RealmConfig, method: str) -> tuple[Decider, str]:
         return PolicyDecider.load(path), "reason"
     if method == "threshold":
         return ThresholdOnly(config.rsus.threshold), "reason"
-    return make_decider(method), method_of(method).style
+    about = method_of(method)
+    if about.needs_logprobs and config.reasoner.engine == "completions":
+        raise ConfigError(
+            [f"method {method}: it looks at probabilities, which a completion server does not give"]
+        )
+    return make_decider(method), about.style

@@ -5,7 +5,7 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from actors.rollout.sessions.types import Piece, Usage
 from actors.rollout.types import Sampling
@@ -226,7 +226,7 @@ class SimulatedSession:
     def _bare(self, piece: Piece, finish: str) -> Piece:
         if not self._has_logprobs:
             return Piece(piece.text, finish=finish)
-        return Piece(piece.text, piece.token_ids, piece.logprobs, piece.entropies, finish)
+        return replace(piece, finish=finish)
 
     def _tokens(self, characters: int) -> int:
         """Tokens of the prompt and the first `characters` of the text."""
@@ -262,6 +262,4 @@ class SimulatedSession:
 def _shortened(piece: Piece, characters: int) -> Piece:
     if characters >= len(piece.text):
         return piece
-    return Piece(
-        piece.text[:characters], piece.token_ids, piece.logprobs, piece.entropies, piece.finish
-    )
+    return replace(piece, text=piece.text[:characters], words=())

@@ -70,4 +70,5 @@ class Scored:
             tuple(self.logprobs[first:last]),
             tuple(self.entropies[first:last]),
             finish,
+            words=tuple(tokens),
         )
