@@ -18,6 +18,7 @@ from configs.load import ConfigError
 from configs.realm import RealmConfig
 from pipelines.data.multihop import HopSet, load_hop_set
 from pipelines.progress import Reporter, SilentReporter
+from pipelines.realm.inserts import words_of
 from pipelines.realm.parts import Limits, Parts
 from pipelines.realm.prompt import ReasoningPrompt, chat_renderer, reasoning_prompt
 from pipelines.realm.reason import Reasoner
@@ -157,6 +158,7 @@ def open_world(
     from pipelines.realm.uncertainty.opening import open_meter
 
     reporter = reporter or SilentReporter()
+    simulated = config.reasoner.model == SIMULATED
     dense = config.data.engine != "bm25"
     embedder = None
     if dense or config.evidence.relevance == "embedding":
@@ -170,15 +172,16 @@ def open_world(
     names = [title for title, _ in passages if title]
     titles = TitleIndex(names)
     counter = _counter(config, reporter)
+    count = words_of if simulated else counter.count  # simulated text has no tokens of a model
     engine = _engine(config, hop_set, reporter)
     meter = open_meter(config.rsus, retriever=lexical, titles=names, seed=config.run.seed)
     parts = Parts(
         segmenter=segmenter_factory(config.segment.path),
         formulator=_formulator(config, titles),
         retriever=_prefetching(retriever) if config.evidence.prefetch else retriever,
-        integrator=_integrator(config, passages, counter, embedder),
+        integrator=_integrator(config, passages, counter, embedder, count),
         meter=meter,
-        count=counter.count,
+        count=count,
     )
     return RealmWorld(config, engine, parts, meter, (retriever, lexical), _prompter(config), titles)
 
@@ -270,6 +273,7 @@ def _integrator(
     passages: Sequence[tuple[str, str]],
     counter: "TokenCounter",
     embedder: "Embedder | None",
+    count: Callable[[str], int],
 ) -> Integrator:
     from actors.expansion.lexical import LexicalReranker, WordStatistics
     from pipelines.realm.evidence.integrate import EvidenceIntegrator
@@ -285,7 +289,7 @@ def _integrator(
         LexicalReranker(statistics=statistics), counter, budget=config.evidence.corag_budget
     )
     threshold = config.evidence.threshold if embedding else None
-    return EvidenceIntegrator(scorer, threshold=threshold, packer=packer, count=counter.count)
+    return EvidenceIntegrator(scorer, threshold=threshold, packer=packer, count=count)
 
 
 def _prompter(config: RealmConfig) -> Callable[[str, str], ReasoningPrompt]:
