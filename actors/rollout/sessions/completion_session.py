@@ -28,8 +28,9 @@ class Server(Protocol):
         """One request's choices, `n` or fewer; raises `ServerError`."""
         ...
 
-    async def wait(self, fault: ServerError, failures: int, key: str) -> None:
-        """Until the next try after so many failures; raises `EngineError` if there is none."""
+    async def wait(self, fault: ServerError, failures: int, in_all: int, key: str) -> None:
+        """Until the next try after so many failures in a row, and in all; raises `EngineError` if
+        there is none."""
         ...
 
 
@@ -105,7 +106,7 @@ class CompletionSession:
     async def _pieces(self, prompt: str) -> AsyncGenerator[Piece, None]:
         most = self._sampling.max_new_tokens
         stops = StopFilter(self._sampling.stop)
-        come, count, failures, finish = "", 0, 0, ""
+        come, count, failures, in_all, finish = "", 0, 0, 0, ""
         started: float | None = time.perf_counter()
         while not finish:
             request = _Request(self.usage, count)
@@ -132,9 +133,9 @@ class CompletionSession:
                             finish = finish or "length"
                             break
             except ServerError as fault:
-                failures += 1
+                failures, in_all = failures + 1, in_all + 1
                 if not finish:
-                    await self._engine.wait(fault, failures, self._key)
+                    await self._engine.wait(fault, failures, in_all, self._key)
                     finish = "length" if count >= most else ""
             finally:
                 request.done(count)
@@ -153,7 +154,7 @@ class CompletionSession:
                 break
             except ServerError as fault:
                 failures += 1
-                await self._engine.wait(fault, failures, self._key)
+                await self._engine.wait(fault, failures, failures, self._key)
         self.usage.requests += 1
         told = [chunk for chunk in chunks if chunk.counts]
         self.usage.prompt_tokens += sum(chunk.prompt or 0 for chunk in told)

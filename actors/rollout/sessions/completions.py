@@ -25,6 +25,8 @@ class Patience:
     """For a first or further piece of text."""
     retries: int = 3
     """Tries again after failures with nothing new in between."""
+    retries_in_all: int = 12
+    """Tries again in one writing, however much came in between."""
     backoff_s: float = 0.5
     """Before the first try again; doubled each time, up to `longest_s`, half of it by chance."""
     longest_s: float = 20.0
@@ -88,10 +90,15 @@ class CompletionSessions:
                 self._learn(body, first)
                 return chunks
 
-    async def wait(self, fault: ServerError, failures: int, key: str) -> None:
-        """Until the next try after so many failures; raises `EngineError` if there is none."""
-        if not fault.passing or failures > self.patience.retries:
-            tries = f" ({failures} tries)" if failures > 1 else ""
+    async def wait(self, fault: ServerError, failures: int, in_all: int, key: str) -> None:
+        """Until the next try after so many failures in a row, and in all; raises `EngineError` if
+        there is none."""
+        patience = self.patience
+        over = failures > patience.retries or in_all > max(
+            patience.retries, patience.retries_in_all
+        )
+        if over or not fault.passing:
+            tries = f" ({in_all} tries)" if in_all > 1 else ""
             raise EngineError(f"{key or 'a session'}: {fault}{tries}") from fault
         pause = self.patience.backoff_s * 2 ** (failures - 1) * random.uniform(0.5, 1.0)
         await asyncio.sleep(min(max(pause, fault.wait_s), self.patience.longest_s))

@@ -34,5 +34,5 @@ async def data_events(parts: AsyncIterator[bytes]) -> AsyncIterator[str]:
                 size += len(line)
         if size + len(rest) > MOST_CHARACTERS:
             raise StreamError(f"an event of over {MOST_CHARACTERS} characters")
-    if rest == "data: [DONE]":  # servers that do not end the last line
+    if data == ["[DONE]"] or rest == "data: [DONE]":  # servers that do not end the last event
         yield "[DONE]"

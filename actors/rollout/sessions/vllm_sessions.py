@@ -21,7 +21,8 @@ class VllmSessions(ThreadSessions):
 
     `Usage.cached_tokens` is what vLLM itself counted. Drawn texts (temperature over 0) depend on
     where writing was taken up again; greedy ones do not. Options are those of `VllmEngine`;
-    `max_model_len` 0 is the model's own. Raises what vLLM raises for a model it cannot load.
+    `max_model_len` 0 is the model's own, `block_size` None `CPU_BLOCK` on a CPU and vLLM's own choice
+    on a GPU. Raises what vLLM raises for a model it cannot load.
     """
 
     def __init__(
@@ -34,8 +35,11 @@ class VllmSessions(ThreadSessions):
         block_size: int | None = None,
         **options: Any,
     ) -> None:
+        import torch
         from transformers import AutoConfig
 
+        if block_size is None and not torch.cuda.is_available():
+            block_size = CPU_BLOCK
         config = AutoConfig.from_pretrained(model).get_text_config()
         context = max_model_len or int(config.max_position_embeddings)
         super().__init__(

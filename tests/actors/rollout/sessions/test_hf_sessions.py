@@ -365,7 +365,7 @@ def test_bad_prompts_and_options_are_named(model: str) -> None:
     on_engine(model, go, max_model_len=64)
     with pytest.raises(ValueError, match="no session engine 'tgi'; there are vllm, transformers"):
         open_sessions("tgi", model)
-    with pytest.raises(ValueError, match="sessions of kind 'transformers': .*colour"):
+    with pytest.raises(ValueError, match=r"sessions of kind 'transformers': .*colour"):
         open_sessions("transformers", model, colour="red")
     with pytest.raises(OSError, match="nowhere"):
         open_sessions("transformers", str(Path(model).parent / "nowhere"))
