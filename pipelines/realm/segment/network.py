@@ -25,6 +25,8 @@ class Shape:
     layers: int = 3
     heads: int = 4
     feed_forward: int = 512
+    pooled: int = 31
+    """Tokens before and behind a candidate whose states are averaged for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,12 @@ class SegmenterNetwork(nn.Module):
         self.places = nn.Embedding(PLACES, 32)
         self.kinds = nn.Embedding(KINDS, 32)
         self.boundary = nn.Sequential(
-            nn.Linear(shape.hidden + 64, shape.hidden),
+            nn.Linear(3 * shape.hidden + 64, shape.hidden),
             nn.GELU(),
             nn.Dropout(dropout),
             nn.Linear(shape.hidden, 2),
         )
-        self.labels = nn.Linear(shape.hidden, 2 * shape.labels) if shape.labels else None
+        self.labels = nn.Linear(shape.hidden, shape.labels) if shape.labels else None
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
         """Logits, and label logits where the network has a label head."""
@@ -81,9 +83,24 @@ class SegmenterNetwork(nn.Module):
         hidden = self.tokens(batch.tokens) + self.looks(batch.looks) + self.positions(steps)
         padding = steps >= batch.lengths[:, None]  # (b, w)
         hidden = self.layers(self.dropout(hidden), src_key_padding_mask=padding)  # (b, w, h)
-        at = self.norm(hidden[batch.rows, batch.columns])  # (c, h)
-        signs = torch.cat([at, self.places(batch.places), self.kinds(batch.kinds)], dim=1)
-        logits = self.boundary(signs)
+        hidden = self.norm(hidden)
+        at = hidden[batch.rows, batch.columns]  # (c, h)
+        before, behind = self._pooled(hidden, batch)  # (c, h) each
+        signs = [self.places(batch.places), self.kinds(batch.kinds)]
+        logits = self.boundary(torch.cat([at, before, behind, *signs], dim=1))
         if self.labels is None:
             return logits, None
-        return logits, self.labels(at).reshape(len(at), 2, self.shape.labels)
+        return logits, self.labels(torch.stack([before, behind], dim=1))
+
+    def _pooled(self, hidden: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Means over the tokens before each candidate, and over those from its own on."""
+        sums = nn.functional.pad(hidden.cumsum(dim=1), (0, 0, 1, 0))  # (b, w + 1, h)
+        middle = batch.columns
+        first = (middle - self.shape.pooled).clamp(min=0)
+        end = torch.minimum(middle + self.shape.pooled, batch.lengths[batch.rows])
+
+        def mean(start: Tensor, stop: Tensor) -> Tensor:
+            total = sums[batch.rows, stop] - sums[batch.rows, start]
+            return total / (stop - start).clamp(min=1)[:, None]
+
+        return mean(first, middle), mean(middle, end)

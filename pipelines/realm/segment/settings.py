@@ -25,18 +25,26 @@ class SegmenterSettings:
     feed_forward: int = 512
     window: int = 128
     stride: int = 64
-    vocabulary: int = 4096
-    look_ahead: int = 24
-    """Tokens from a candidate on; with what is needed to tell tokens apart, below 32."""
-    dropout: float = 0.1
+    vocabulary: int = 8192
+    """Subwords at most; the texts of `extra` are counted too."""
+    embedder: str = "minilm"
+    """Where the subwords' vectors come from: `minilm` (fetched when missing) or a BERT folder. They
+    are not trained then. Empty: trained from nothing."""
+    look_ahead: int = 31
+    """Tokens from a candidate on: the one that shows where they end is the 32nd."""
+    dropout: float = 0.2
+    token_dropout: float = 0.15
+    """Share of the tokens that are hidden in training: words of a dozen traces are soon known by
+    heart."""
     batch_size: int = 32
     """Windows."""
     extra_stride: int = 112
     """On `extra` traces: long ones that need not be read twice."""
-    extra_epochs: int = 2
+    extra_epochs: int = 0
+    """0: only the words of `extra` are learned, not its labels."""
     epochs: int = 10
     extra_rate: float = 5e-4
-    rate: float = 2e-4
+    rate: float = 3e-4
     """The paper's 5e-5 belongs to 2,847 traces; a dozen give too few steps for it."""
     decay: float = 0.01
     warm_up: float = 0.05
@@ -70,6 +78,7 @@ class SegmenterSettings:
             "decay": 0,
             "warm_up": 0,
             "dropout": 0,
+            "token_dropout": 0,
         }
         out = [
             f"{name}: {getattr(self, name)} is below {bound}"
@@ -90,8 +99,11 @@ class SegmenterSettings:
         ]
         if self.look_ahead >= self.window:
             out.append(f"look_ahead: {self.look_ahead} is not inside a window of {self.window}")
-        if not (self.warm_up < 1 and self.dropout < 1):
-            out.append("warm_up and dropout must be below 1")
+        out += [
+            f"{name}: {getattr(self, name)} is not below 1"
+            for name in ("warm_up", "dropout", "token_dropout")
+            if not getattr(self, name) < 1
+        ]
         if self.wandb not in ("online", "offline", "disabled"):
             out.append(f"wandb: {self.wandb!r} is not one of online, offline, disabled")
         return out

@@ -10,7 +10,7 @@ the same machine give the same weights.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +19,15 @@ import numpy as np
 
 from cluster.tracking import JsonlTracker, Tracker, Trackers, WandbTracker
 from pipelines.data.cache import fill, sha256
+from pipelines.data.minilm import resolve_embedder
 from pipelines.progress import Reporter, SilentReporter
 from pipelines.realm.segment.data import LabelledTrace, TraceSplit, load_traces, split_traces
-from pipelines.realm.segment.features import Reading, Vocabulary, read
+from pipelines.realm.segment.features import PAD, Reading, Vocabulary, read
 from pipelines.realm.segment.metrics import BoundaryScores, boundary_scores
 from pipelines.realm.segment.model import SegmenterModel
 from pipelines.realm.segment.rules import EverySentence, RuleSegmenter
 from pipelines.realm.segment.settings import SegmenterSettings
+from pipelines.realm.segment.vectors import word_vectors
 from pipelines.realm.types import Segmenter
 from pipelines.threads import torch_threads
 
@@ -100,6 +102,7 @@ def train_segmenter(
         layers=settings.layers,
         heads=settings.heads,
         feed_forward=settings.feed_forward,
+        pooled=settings.look_ahead,
     )
     facts = {
         "labels": [f"{source}: {label}" for source, label in names],
@@ -115,6 +118,11 @@ def train_segmenter(
     ):
         torch.manual_seed(settings.seed)
         network = SegmenterNetwork(shape, settings.dropout)
+        if settings.embedder:
+            base = resolve_embedder(settings.embedder, report=reporter.say)
+            vectors = word_vectors(vocabulary, base, settings.hidden)
+            network.tokens.weight.data = torch.from_numpy(vectors)
+            network.tokens.requires_grad_(False)
         model = SegmenterModel(network, vocabulary, settings.look_ahead)
         trackers = Trackers(
             JsonlTracker(scratch / METRICS),
@@ -208,7 +216,8 @@ def _epochs(
 
     from pipelines.realm.segment.windows import training_windows
 
-    learner = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=settings.decay)
+    learned = [weight for weight in network.parameters() if weight.requires_grad]
+    learner = torch.optim.AdamW(learned, lr=rate, weight_decay=settings.decay)
     total = step = 0
     for _ in range(epochs):
         drawn = [
@@ -232,7 +241,7 @@ def _epochs(
             up = min(1.0, (done + 1 / total) / settings.warm_up) if settings.warm_up else 1.0
             for group in learner.param_groups:
                 group["lr"] = rate * up * max(0.0, 1 - done)
-            loss = _loss(network, [drawn[row] for row in rows], settings.label_weight)
+            loss = _loss(network, [drawn[row] for row in rows], settings)
             learner.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(network.parameters(), settings.clip)
@@ -243,7 +252,9 @@ def _epochs(
 
 
 def _loss(
-    network: "SegmenterNetwork", drawn: Sequence[tuple[_Lesson, "Window"]], label_weight: float
+    network: "SegmenterNetwork",
+    drawn: Sequence[tuple[_Lesson, "Window"]],
+    settings: SegmenterSettings,
 ) -> "torch.Tensor":
     """Cross-entropy of the boundaries, and of the sentences' labels."""
     import torch
@@ -251,13 +262,15 @@ def _loss(
 
     from pipelines.realm.segment.windows import batch_of
 
-    logits, labels = network(batch_of([window for _, window in drawn]))
+    batch = batch_of([window for _, window in drawn])
+    hidden = torch.rand(batch.tokens.shape) < settings.token_dropout
+    logits, labels = network(replace(batch, tokens=batch.tokens.masked_fill(hidden, PAD)))
     at = [(lesson, list(window.candidates)) for lesson, window in drawn]
     targets = torch.from_numpy(np.concatenate([lesson.targets[rows] for lesson, rows in at]))
     loss = _known_loss(cross_entropy, logits, targets)
-    if labels is not None and label_weight:
+    if labels is not None and settings.label_weight:
         wanted = torch.from_numpy(np.concatenate([lesson.labels[rows] for lesson, rows in at]))
-        loss = loss + label_weight * _known_loss(
+        loss = loss + settings.label_weight * _known_loss(
             cross_entropy, labels.flatten(0, 1), wanted.flatten()
         )
     return loss

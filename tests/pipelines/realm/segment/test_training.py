@@ -23,6 +23,8 @@ SMALL = SegmenterSettings(
     vocabulary=400,
     look_ahead=8,
     dropout=0,
+    token_dropout=0,
+    embedder="",
     batch_size=8,
     epochs=6,
     rate=4e-3,
@@ -115,7 +117,14 @@ def test_the_command(tmp_path: Path) -> None:
     data, out = write_toys(tmp_path / "t.jsonl", count=10), tmp_path / "m"
     chosen = {name: getattr(SMALL, name) for name in ("hidden", "window", "stride", "extra_stride")}
     report = train_segmenter_command(
-        str(data), out=str(out), layers=1, epochs=1, look_ahead=8, vocabulary=400, **chosen
+        str(data),
+        out=str(out),
+        layers=1,
+        epochs=1,
+        look_ahead=8,
+        vocabulary=400,
+        embedder="",
+        **chosen,
     )
     assert report["folder"] == str(out)
     assert report["traces"] == {"train": 6, "dev": 1, "test": 3}
