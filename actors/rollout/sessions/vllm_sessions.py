@@ -21,8 +21,8 @@ class VllmSessions(ThreadSessions):
 
     `Usage.cached_tokens` is what vLLM itself counted. Drawn texts (temperature over 0) depend on
     where writing was taken up again; greedy ones do not. Options are those of `VllmEngine`;
-    `max_model_len` 0 is the model's own, `block_size` None `CPU_BLOCK` on a CPU and vLLM's own choice
-    on a GPU. Raises what vLLM raises for a model it cannot load.
+    `max_model_len` 0 is the model's own, `block_size` None `CPU_BLOCK` on a CPU and vLLM's own
+    choice on a GPU. Raises what vLLM raises for a model it cannot load.
     """
 
     def __init__(

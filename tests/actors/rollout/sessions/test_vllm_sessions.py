@@ -58,7 +58,7 @@ def test_both_engines_write_the_same_greedy_text(report: dict[str, Any]) -> None
 
 @pytest.mark.long
 def test_the_prefix_is_kept_on_both(report: dict[str, Any]) -> None:
-    """All whole blocks on vLLM, all tokens fed on transformers; nothing where it is switched off."""
+    """All whole blocks on vLLM, all tokens fed on transformers; nothing if switched off."""
     for kept, anew in (report["vllm_insertion"], report["transformers_insertion"]):
         assert kept["prompt"] > kept["stood"] > 100
         assert anew["cached"] == 0
