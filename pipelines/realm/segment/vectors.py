@@ -33,6 +33,8 @@ def word_vectors(vocabulary: Vocabulary, embedder: str | Path, width: int) -> np
             f"embedder {folder} cannot be read ({why}): name a BERT folder, `minilm`, or nothing"
         ) from error
     pieces = Tokenizer.from_str(words)
+    pieces.no_padding()
+    pieces.no_truncation()
     texts = [vocabulary.text(id).strip() for id in range(len(vocabulary))]
     found = np.zeros((len(texts), table.shape[1]), dtype=np.float32)
     for row, made in enumerate(pieces.encode_batch(texts, add_special_tokens=False)):

@@ -9,7 +9,9 @@ from pipelines.realm.segment.model import CARD, SegmenterModel
 from pipelines.realm.segment.opening import SegmenterError
 from pipelines.realm.segment.settings import SegmenterSettings
 from pipelines.realm.segment.training import results_table, train_segmenter
+from pipelines.realm.segment.vectors import word_vectors
 from tests.pipelines.realm.segment.toys import write_toys
+from tests.tiny_embedder import write_embedder
 
 SMALL = SegmenterSettings(
     data="",
@@ -75,6 +77,18 @@ def test_the_same_settings_give_the_same_weights_and_others_do_not(tmp_path: Pat
     card = json.loads((tmp_path / "a" / CARD).read_text("utf-8"))
     assert card["labels"][0].startswith("data: ")
     assert card["labels"][-1].startswith("extra: ")
+
+
+def test_words_of_an_embedder_are_not_trained(tmp_path: Path) -> None:
+    data = write_toys(tmp_path / "t.jsonl", count=10)
+    embedder = write_embedder(tmp_path / "embedder")
+    settings = replace(
+        SMALL, data=str(data), embedder=str(embedder), out=str(tmp_path / "m"), epochs=2
+    )
+    made = train_segmenter(settings)
+    wanted = word_vectors(made.model.vocabulary, embedder, settings.hidden)
+    assert made.model.network.tokens.weight.numpy() == pytest.approx(wanted)
+    assert made.results["trained"]["f1"] > 0
 
 
 def test_boundaries_alone_suffice(tmp_path: Path) -> None:
