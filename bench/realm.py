@@ -389,6 +389,7 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--questions", type=Path, default=None, help="a multi-hop set; left out: invented")
+    add("--invented", type=int, default=240, help="questions that are invented")
     add("--engines", default="vllm,transformers")
     add("--parts", default="abcd")
     add("--model", default="smollm2")

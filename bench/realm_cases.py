@@ -98,7 +98,7 @@ class Bench:
 
 async def make_bench(args: argparse.Namespace, scratch: Path) -> Bench:
     """Reads or invents the questions, builds the index, trains relevance."""
-    hop_set = load_hop_set(args.questions) if args.questions else invented_set(240)
+    hop_set = load_hop_set(args.questions) if args.questions else invented_set(args.invented)
     folder = scratch / "index"
     build_hop_index(hop_set, folder)
     texts = [f"{p.title} {p.text}" for p in hop_set.passages]

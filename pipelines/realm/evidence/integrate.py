@@ -70,8 +70,10 @@ class EvidenceIntegrator:
                 "leave 'corag' out of the actions"
             )
         everything = whole(passages)
+        text = ""
+        ids: tuple[str, ...] = ()
         if not everything:
-            text, ids = "", ()
+            pass
         elif integration is Integration.WHOLE:
             text, ids = everything, tuple(passage.id for passage in passages)
         elif integration is Integration.SENTENCES:

@@ -23,7 +23,7 @@ class Part:
 
 def parts(passages: Sequence[Passage]) -> list[Part]:
     """The sentences of all passages, in reading order. A passage without text has its title."""
-    found = []
+    found: list[Part] = []
     for position, passage in enumerate(passages):
         spans = sentences(passage.text)
         texts = [passage.text[start:end] for start, end in spans] or [passage.title.strip()]

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -64,10 +65,13 @@ class RelevanceModel:
         """Reads what `save` wrote. Raises `RelevanceError`."""
         path = Path(folder) / FILE
         try:
-            values = json.loads(path.read_text("utf-8"))
+            values: dict[str, Any] = json.loads(path.read_text("utf-8"))
             if values.pop("schema") != _SCHEMA:
                 raise ValueError("another version wrote it")
-            model = cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+            for name in ("means", "scales", "weights"):
+                values[name] = tuple(float(value) for value in values[name])
+            values["features"] = tuple(values["features"])
+            model = cls(**values)
             expected = (*FEATURES, *EMBEDDED) if model.embedder else FEATURES
             lengths = {len(model.means), len(model.scales), len(model.weights), len(expected)}
             if model.features != expected or len(lengths) > 1:
