@@ -36,13 +36,18 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Paused:
+    """The reader is far behind: the job was given up and can be taken up from its last token."""
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """The engine could not."""
 
     reason: str
 
 
-Event = Token | Started | Ended | Failed
+Event = Token | Started | Ended | Paused | Failed
 
 
 class Inbox:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from actors.rollout.sessions.engine_thread import EngineThread
-from actors.rollout.sessions.jobs import Ended, Event, Failed, Inbox, Job, Started, Token
+from actors.rollout.sessions.jobs import Ended, Event, Failed, Inbox, Job, Paused, Started, Token
 from actors.rollout.sessions.piece_writer import PieceWriter
 from actors.rollout.sessions.token_line import TokenLine, Tokens
 from actors.rollout.sessions.types import EngineError, Piece, Usage
@@ -84,8 +84,9 @@ class TokenSession:
     def cut(self, characters: int) -> None:
         """See `Session`. Raises ValueError for a place outside of the text."""
         self._check_idle()
-        self._line.cut(characters)
-        self._unread = []
+        if characters != len(self._line.text):
+            self._line.cut(characters)
+            self._unread = []
 
     def append(self, text: str) -> None:
         """See `Session`."""
@@ -127,7 +128,7 @@ class TokenSession:
                     if writers[copy].stopped and not finishes[copy]:
                         finishes[copy] = "stop"
                         self._engine.stop(job, copy)
-                elif not finishes[copy]:
+                elif isinstance(event, Ended) and not finishes[copy]:
                     pieces[copy] += writers[copy].end()
                     finishes[copy] = event.finish
         finally:
@@ -135,9 +136,10 @@ class TokenSession:
         return [_joined(each, finish) for each, finish in zip(pieces, finishes, strict=True)]
 
     async def close(self) -> None:
-        """See `Session`."""
+        """See `Session`. Who reads or asks meanwhile gets an `EngineError`."""
         for job in list(self._jobs):
             self._finish(job, False)
+            job.inbox.put(0, Failed("the session was closed"))
         self._unread = []
         self._engine.forget(self._number)
 
@@ -180,6 +182,7 @@ class _Source:
         self._events = deque(unread)
         self._job: Job | None = None
         self._started = 0.0
+        self._told = False  # when its first token came
         self._over = False
 
     async def next(self) -> Token | Ended:
@@ -193,28 +196,41 @@ class _Source:
                 return event
             if isinstance(event, Ended):
                 return event
-        if self._left < 1:
-            return Ended("length")
-        if self._job is None:
-            inbox = Inbox(session._engine.wake, session._run_ahead // 2)
-            sampling = replace(session._sampling, max_new_tokens=self._left)
-            self._job = Job(
-                session._number,
-                self._ids,
-                sampling,
-                inbox,
-                session._seed,
-                keep_prefix=session._keep_prefix,
-            )
-            self._started = time.perf_counter()
-            session._begin(self._job)
         while True:
-            _, event = await self._job.inbox.get()
+            if self._left < 1:
+                return Ended("length")
+            job = self._job or self._start()
+            _, event = await job.inbox.get()
             self._account(event)
             if isinstance(event, Failed):
                 raise EngineError(event.reason)
-            if not isinstance(event, Started):
+            if isinstance(event, Token):
+                self._ids.append(event.id)
+                self._left -= 1
                 return event
+            if isinstance(event, Ended):
+                return event
+            if isinstance(event, Paused):
+                session._finish(job, True)
+                self._job = None
+
+    def _start(self) -> Job:
+        session = self._session
+        inbox = Inbox(session._engine.wake, session._run_ahead // 2)
+        sampling = replace(session._sampling, max_new_tokens=self._left)
+        job = Job(
+            session._number,
+            list(self._ids),
+            sampling,
+            inbox,
+            session._seed,
+            keep_prefix=session._keep_prefix,
+        )
+        if not self._told:
+            self._started = time.perf_counter()
+        session._begin(job)
+        self._job, self._over = job, False
+        return job
 
     def close(self) -> list[Event]:
         """Stops the engine; gives what it wrote and nobody read."""
@@ -233,9 +249,9 @@ class _Source:
             self._session._count(event)
         elif isinstance(event, Token):
             usage.written_tokens += 1
-            if self._started and self._job is not None:
+            if not self._told and self._job is not None:
                 usage.first_token_s.append((self._job.inbox.first_token or 0.0) - self._started)
-                self._started = 0.0
+                self._told = True
         else:
             self._over = True
 

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from actors.rollout.sessions.drawing import request_seed
-from actors.rollout.sessions.jobs import Ended, Failed, Job, Started, Token
+from actors.rollout.sessions.jobs import Ended, Failed, Job, Paused, Started, Token
 from actors.rollout.sessions.thread_sessions import SIDE_ROOM, ThreadSessions
 from actors.rollout.types import Sampling
 
@@ -17,7 +17,8 @@ TOP = 20
 
 class VllmSessions(ThreadSessions):
     """See `SessionEngine`. One thread steps vLLM for all sessions; a writing that is closed is
-    aborted, and what it computed stays in the prefix cache until room is needed.
+    aborted, and what it computed stays in the prefix cache until room is needed; so is one whose
+    reader is `run_ahead` tokens behind, until it is read.
 
     `Usage.cached_tokens` is what vLLM itself counted. Drawn texts (temperature over 0) depend on
     where writing was taken up again; greedy ones do not. Options are those of `VllmEngine`;
@@ -32,6 +33,7 @@ class VllmSessions(ThreadSessions):
         dtype: str = "float32",
         max_model_len: int = 0,
         side_room: int = SIDE_ROOM,
+        run_ahead: int = 64,
         block_size: int | None = None,
         **options: Any,
     ) -> None:
@@ -47,23 +49,28 @@ class VllmSessions(ThreadSessions):
             lambda ends: _Worker(
                 model,
                 ends,
+                run_ahead,
                 {"dtype": dtype, "max_model_len": context, "block_size": block_size, **options},
             ),
             name="the vLLM engine",
             context=context,
             side_room=side_room,
+            run_ahead=run_ahead,
         )
 
 
 class _Worker:
     """See `Worker`. Requests are named "job-copy"."""
 
-    def __init__(self, model: str, ends: frozenset[int], options: dict[str, Any]) -> None:
+    def __init__(
+        self, model: str, ends: frozenset[int], run_ahead: int, options: dict[str, Any]
+    ) -> None:
         from actors.rollout.vllm_engine import VllmEngine
 
         self._engine = VllmEngine(model, **options)
         self._core = self._engine.core
         self._ends = ends
+        self._run_ahead = run_ahead
         self._running: dict[str, tuple[Job, int]] = {}
         self._begun: set[str] = set()
         self._warm_up()
@@ -144,6 +151,9 @@ class _Worker:
         if output.finished:
             self._leave(output.request_id)
             job.inbox.put(copy, Ended("stop" if written.finish_reason == "stop" else "length"))
+        elif not job.side and len(job.inbox) >= self._run_ahead:
+            self.stop(job, (copy,))
+            job.inbox.put(copy, Paused())
 
 
 def entropy(logprobs: list[float]) -> float:

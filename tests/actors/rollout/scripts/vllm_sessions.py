@@ -72,6 +72,28 @@ async def drawn(engine: ThreadSessions) -> list[str]:
     return [text_of(pieces) for pieces in await asyncio.gather(*map(read, sessions))]
 
 
+async def slow(engine: ThreadSessions) -> dict[str, Any]:
+    """A session that is not read while another writes as much."""
+    sampling = Sampling(200, temperature=0.0)
+    session, other = engine.open(PROMPT, sampling), engine.open(PROMPT, sampling)
+    stream = session.write()
+    await anext(stream)
+    await read(other)
+    (job,) = session._jobs
+    waiting = len(job.inbox)
+    async for _ in stream:
+        pass
+    usage = session.usage
+    return {
+        "waiting": waiting,
+        "same": session.text == other.text,
+        "written": usage.written_tokens,
+        "expected": other.usage.written_tokens,
+        "requests": usage.requests,
+        "firsts": len(usage.first_token_s),
+    }
+
+
 async def faults(engine: ThreadSessions) -> dict[str, Any]:
     """A refused request; a session closed in the middle; the engine closed in the middle."""
     found: dict[str, Any] = {}
@@ -107,6 +129,7 @@ async def main(model: str) -> None:
     started = time.perf_counter()
     report["vllm_alone"] = [await chain(engine, number) for number in range(4)]
     report["alone_s"] = time.perf_counter() - started
+    report["slow"] = await slow(engine)
     report["drawn"] = await drawn(engine)
     await plain.close()
     report["faults"] = await faults(engine)

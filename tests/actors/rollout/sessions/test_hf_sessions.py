@@ -258,8 +258,15 @@ def test_close_frees_and_engine_close_fails_what_runs(model: str) -> None:
         session = engine.open(PROMPT, Sampling(200))
         stream = session.write()
         await anext(stream)
+        waiting = asyncio.create_task(session.ask("?", Sampling(200)))
+        await asyncio.sleep(0)
         await session.close()
         await session.close()
+        with pytest.raises(EngineError, match="the session was closed"):
+            await waiting
+        with pytest.raises(EngineError, match="the session was closed"):
+            async for _ in stream:
+                pass
         other = engine.open(PROMPT, Sampling(200))
         running = other.write()
         await anext(running)

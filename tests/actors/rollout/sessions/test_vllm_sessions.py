@@ -78,6 +78,15 @@ def test_usage_counts_what_vllm_counted(report: dict[str, Any]) -> None:
 
 
 @pytest.mark.long
+def test_a_slow_reader_gives_its_place_up_and_loses_nothing(report: dict[str, Any]) -> None:
+    slow = report["slow"]
+    assert slow["waiting"] <= 64 + 3
+    assert slow["same"]
+    assert slow["written"] == slow["expected"] > 100
+    assert slow["requests"] > slow["firsts"] == 1
+
+
+@pytest.mark.long
 def test_seeds_fix_the_draws(report: dict[str, Any]) -> None:
     one, two, again = report["drawn"]
     assert one == again != two
