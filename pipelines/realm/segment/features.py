@@ -54,11 +54,10 @@ class Vocabulary:
     @classmethod
     def learn(cls, texts: Iterable[str], size: int) -> "Vocabulary":
         """Up to `size` subwords of the pieces of `texts`."""
-        from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+        from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-        tokenizer.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(
             vocab_size=size,
             min_frequency=3,
@@ -83,10 +82,6 @@ class Vocabulary:
             if len(self._ids) < 50_000:
                 self._ids[piece] = known
         return known
-
-    def text(self, id: int) -> str:
-        """What a subword stands for; a byte that is no character alone is the replacement sign."""
-        return str(self._tokenizer.decode([id], skip_special_tokens=True))
 
     def save(self, path: Path) -> None:
         """As a file of the tokenizers library."""

@@ -25,11 +25,8 @@ class SegmenterSettings:
     feed_forward: int = 512
     window: int = 128
     stride: int = 64
-    vocabulary: int = 8192
-    """Subwords at most; the texts of `extra` are counted too."""
-    embedder: str = "minilm"
-    """Where the subwords' vectors come from: `minilm` (fetched when missing) or a BERT folder. They
-    are not trained then. Empty: trained from nothing."""
+    vocabulary: int = 4096
+    """Subwords at most."""
     look_ahead: int = 31
     """Tokens from a candidate on: the one that shows where they end is the 32nd."""
     dropout: float = 0.2
@@ -40,8 +37,7 @@ class SegmenterSettings:
     """Windows."""
     extra_stride: int = 112
     """On `extra` traces: long ones that need not be read twice."""
-    extra_epochs: int = 0
-    """0: only the words of `extra` are learned, not its labels."""
+    extra_epochs: int = 1
     epochs: int = 10
     extra_rate: float = 5e-4
     rate: float = 3e-4

@@ -19,7 +19,6 @@ import numpy as np
 
 from cluster.tracking import JsonlTracker, Tracker, Trackers, WandbTracker
 from pipelines.data.cache import fill, sha256
-from pipelines.data.minilm import resolve_embedder
 from pipelines.progress import Reporter, SilentReporter
 from pipelines.realm.segment.data import LabelledTrace, TraceSplit, load_traces, split_traces
 from pipelines.realm.segment.features import PAD, Reading, Vocabulary, read
@@ -27,7 +26,6 @@ from pipelines.realm.segment.metrics import BoundaryScores, boundary_scores
 from pipelines.realm.segment.model import SegmenterModel
 from pipelines.realm.segment.rules import EverySentence, RuleSegmenter
 from pipelines.realm.segment.settings import SegmenterSettings
-from pipelines.realm.segment.vectors import word_vectors
 from pipelines.realm.types import Segmenter
 from pipelines.threads import torch_threads
 
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
 
 METRICS = "metrics.jsonl"
 _UNKNOWN = -1
+_PLACES = ("data", "extra", "out")  # they tell where, not what
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +105,7 @@ def train_segmenter(
     )
     facts = {
         "labels": [f"{source}: {label}" for source, label in names],
-        "settings": asdict(settings),
+        "settings": {k: v for k, v in asdict(settings).items() if k not in _PLACES},
         "data_sha256": sha256(Path(settings.data)),
         "extra_sha256": sha256(Path(settings.extra)) if settings.extra else "",
         "test_ids": [trace.id for trace in split.test],
@@ -118,11 +117,6 @@ def train_segmenter(
     ):
         torch.manual_seed(settings.seed)
         network = SegmenterNetwork(shape, settings.dropout)
-        if settings.embedder:
-            base = resolve_embedder(settings.embedder, report=reporter.say)
-            vectors = word_vectors(vocabulary, base, settings.hidden)
-            network.tokens.weight.data = torch.from_numpy(vectors)
-            network.tokens.requires_grad_(False)
         model = SegmenterModel(network, vocabulary, settings.look_ahead)
         trackers = Trackers(
             JsonlTracker(scratch / METRICS),
@@ -216,8 +210,7 @@ def _epochs(
 
     from pipelines.realm.segment.windows import training_windows
 
-    learned = [weight for weight in network.parameters() if weight.requires_grad]
-    learner = torch.optim.AdamW(learned, lr=rate, weight_decay=settings.decay)
+    learner = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=settings.decay)
     total = step = 0
     for _ in range(epochs):
         drawn = [

@@ -9,9 +9,7 @@ from pipelines.realm.segment.model import CARD, SegmenterModel
 from pipelines.realm.segment.opening import SegmenterError
 from pipelines.realm.segment.settings import SegmenterSettings
 from pipelines.realm.segment.training import results_table, train_segmenter
-from pipelines.realm.segment.vectors import word_vectors
 from tests.pipelines.realm.segment.toys import write_toys
-from tests.tiny_embedder import write_embedder
 
 SMALL = SegmenterSettings(
     data="",
@@ -26,7 +24,6 @@ SMALL = SegmenterSettings(
     look_ahead=8,
     dropout=0,
     token_dropout=0,
-    embedder="",
     batch_size=8,
     epochs=6,
     rate=4e-3,
@@ -79,18 +76,6 @@ def test_the_same_settings_give_the_same_weights_and_others_do_not(tmp_path: Pat
     assert card["labels"][-1].startswith("extra: ")
 
 
-def test_words_of_an_embedder_are_not_trained(tmp_path: Path) -> None:
-    data = write_toys(tmp_path / "t.jsonl", count=10)
-    embedder = write_embedder(tmp_path / "embedder")
-    settings = replace(
-        SMALL, data=str(data), embedder=str(embedder), out=str(tmp_path / "m"), epochs=2
-    )
-    made = train_segmenter(settings)
-    wanted = word_vectors(made.model.vocabulary, embedder, settings.hidden)
-    assert made.model.network.tokens.weight.numpy() == pytest.approx(wanted)
-    assert made.results["trained"]["f1"] > 0
-
-
 def test_boundaries_alone_suffice(tmp_path: Path) -> None:
     text = "It is red. It is big. It is old. It is new. "
     rows = [{"id": str(n), "trace": text * 4, "boundaries": [10, 32]} for n in range(10)]
@@ -137,7 +122,6 @@ def test_the_command(tmp_path: Path) -> None:
         epochs=1,
         look_ahead=8,
         vocabulary=400,
-        embedder="",
         **chosen,
     )
     assert report["folder"] == str(out)
