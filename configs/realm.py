@@ -160,11 +160,17 @@ class EvidenceConfig:
     """How evidence is taken in."""
 
     relevance: str = "embedding"
-    """What says how relevant a sentence is: `embedding` (of data.embedder) or `lexical`."""
+    """What says how relevant a sentence is: `embedding` (cosine, of data.embedder), `lexical`
+    (words only, with a threshold of its own), or `trained`."""
+    relevance_model: str = ""
+    """A folder of `seekray realm train-relevance`, for `trained`."""
     threshold: float = 0.45
     """Sentences above it are kept; where none is, the best one."""
     corag_budget: int = 256
     """Tokens of evidence with the integration `corag`."""
+    tokenizer: str = ""
+    """The model whose tokens count evidence; left out: the reasoner's own, and SmolLM2's for those
+    that have none (simulated, a server)."""
     prefetch: bool = True
     """Guess the next query while a step is written, and search ahead."""
     rewriter: str = ""
@@ -175,7 +181,12 @@ class EvidenceConfig:
     def problems(self) -> list[str]:
         """Every value that cannot work, as `section.name: why`."""
         return [
-            *one_of("evidence", "relevance", self.relevance, ("embedding", "lexical")),
+            *one_of("evidence", "relevance", self.relevance, ("embedding", "lexical", "trained")),
+            *(
+                ["evidence.relevance_model: a value is needed with evidence.relevance=trained"]
+                if self.relevance == "trained" and not self.relevance_model
+                else []
+            ),
             *_share("evidence", "threshold", self.threshold),
             *at_least("evidence", "corag_budget", self.corag_budget, 1),
         ]

@@ -49,6 +49,7 @@ def known() -> tuple[type[BaseException], ...]:
     from pipelines.data.tokens import TokenizerError
     from pipelines.deepretrieval.prompt import PromptError
     from pipelines.realm.deciders.registry import DeciderError
+    from pipelines.realm.evidence.trained_relevance import RelevanceError
     from pipelines.realm.policy.checkpoint import PolicyError
     from pipelines.realm.segment.opening import SegmenterError
     from pipelines.realm.uncertainty.proxy import ProxyError
@@ -57,8 +58,8 @@ def known() -> tuple[type[BaseException], ...]:
     return (
         BuildError, CheckpointError, ConfigError, CorpusError, DeciderError, DenseError,
         EmbedderError, EngineError, FetchError, FleetError, OSError, PassagesError, PolicyError,
-        PreflightError, PromptError, ProxyError, ResultsError, RunDirError, SegmenterError,
-        TokenizerError,
+        PreflightError, PromptError, ProxyError, RelevanceError, ResultsError, RunDirError,
+        SegmenterError, TokenizerError,
     )  # fmt: skip
 
 

@@ -25,9 +25,11 @@ from pipelines.realm.reason import Reasoner
 from pipelines.realm.types import HopQuestion, Integrator
 
 if TYPE_CHECKING:
+    from actors.expansion.lexical import WordStatistics
     from actors.search.dense.embed import Embedder
     from pipelines.data.tokens import TokenCounter
     from pipelines.realm.evidence.prefetch import SpeculativeCache
+    from pipelines.realm.evidence.relevance import SentenceScorer
     from pipelines.realm.queries import QueryMaker
     from pipelines.realm.retrieval import SearchingRetriever
     from pipelines.realm.uncertainty.entities import TitleIndex
@@ -161,7 +163,7 @@ def open_world(
     simulated = config.reasoner.model == SIMULATED
     dense = config.data.engine != "bm25"
     embedder = None
-    if dense or config.evidence.relevance == "embedding":
+    if dense or config.evidence.relevance != "lexical":
         embedder = open_embedder(config, reporter)
     timeout_s = config.limits.search_timeout_s
     retriever = open_retriever(
@@ -178,7 +180,9 @@ def open_world(
     parts = Parts(
         segmenter=segmenter_factory(config.segment.path),
         formulator=_formulator(config, titles),
-        retriever=_prefetching(retriever) if config.evidence.prefetch else retriever,
+        retriever=_prefetching(retriever, titles, None if dense else index)
+        if config.evidence.prefetch
+        else retriever,
         integrator=_integrator(config, passages, counter, embedder, count),
         meter=meter,
         count=count,
@@ -199,7 +203,8 @@ def _counter(config: RealmConfig, reporter: Reporter) -> "TokenCounter":
     from pipelines.data.tokens import TokenCounter
 
     own = config.reasoner.model != SIMULATED and config.reasoner.engine != "completions"
-    return TokenCounter.of(config.reasoner.model if own else "smollm2", report=reporter.say)
+    name = config.evidence.tokenizer or (config.reasoner.model if own else "smollm2")
+    return TokenCounter.of(name, report=reporter.say)
 
 
 def _engine(config: RealmConfig, hop_set: HopSet | None, reporter: Reporter) -> SessionEngine:
@@ -261,11 +266,17 @@ def _formulator(config: RealmConfig, titles: "TitleIndex") -> "QueryMaker":
     return QueryMaker(titles=titles, rewriter=rewriter)
 
 
-def _prefetching(retriever: "SearchingRetriever") -> "SpeculativeCache":
-    from pipelines.realm.evidence.guesses import StepGuesser
-    from pipelines.realm.evidence.prefetch import SpeculativeCache
+def _prefetching(
+    retriever: "SearchingRetriever", titles: "TitleIndex", index: Path | None
+) -> "SpeculativeCache":
+    """Guesses the queries of all formulations; with the `index` of a BM25 engine, queries of the
+    same words are the same."""
+    from actors.search.ranking.folder import read_passages_manifest
+    from pipelines.realm.evidence.guesses import StepGuesser, query_makers
+    from pipelines.realm.evidence.prefetch import SpeculativeCache, same_words
 
-    return SpeculativeCache(retriever, guess=StepGuesser())
+    key = same_words(read_passages_manifest(index).analysis.words) if index is not None else None
+    return SpeculativeCache(retriever, guess=StepGuesser(query_makers(titles)), key=key)
 
 
 def _integrator(
@@ -275,21 +286,41 @@ def _integrator(
     embedder: "Embedder | None",
     count: Callable[[str], int],
 ) -> Integrator:
-    from actors.expansion.lexical import LexicalReranker, WordStatistics
+    from actors.expansion.lexical import LexicalReranker
     from pipelines.realm.evidence.integrate import EvidenceIntegrator
     from pipelines.realm.evidence.packing import CoragPacker
-    from pipelines.realm.evidence.relevance import EmbeddingScorer, LexicalScorer, SentenceScorer
 
-    statistics = WordStatistics.of(f"{title} {text}" for title, text in passages)
-    embedding = config.evidence.relevance == "embedding" and embedder is not None
-    scorer: SentenceScorer = LexicalScorer(statistics)
-    if embedder is not None and embedding:
-        scorer = EmbeddingScorer(embedder)
+    statistics = word_statistics(passages)
+    scorer = _scorer(config, statistics, embedder)
     packer = CoragPacker(
         LexicalReranker(statistics=statistics), counter, budget=config.evidence.corag_budget
     )
-    threshold = config.evidence.threshold if embedding else None
+    lexical = config.evidence.relevance == "lexical"
+    threshold = None if lexical else config.evidence.threshold
     return EvidenceIntegrator(scorer, threshold=threshold, packer=packer, count=count)
+
+
+def word_statistics(passages: Sequence[tuple[str, str]]) -> "WordStatistics":
+    """Of the words of (title, text) pairs."""
+    from actors.expansion.lexical import WordStatistics
+
+    return WordStatistics.of(f"{title} {text}" for title, text in passages)
+
+
+def _scorer(
+    config: RealmConfig, statistics: "WordStatistics", embedder: "Embedder | None"
+) -> "SentenceScorer":
+    from pipelines.realm.evidence.relevance import EmbeddingScorer, LexicalScorer
+    from pipelines.realm.evidence.sentence_features import SentenceFeatures
+    from pipelines.realm.evidence.trained_relevance import RelevanceModel, TrainedScorer
+
+    if config.evidence.relevance == "trained":
+        model = RelevanceModel.open(Path(config.evidence.relevance_model).expanduser())
+        embedding = EmbeddingScorer(embedder) if model.embedder and embedder else None
+        return TrainedScorer(model, SentenceFeatures(statistics.idf), embedding)
+    if config.evidence.relevance == "embedding" and embedder is not None:
+        return EmbeddingScorer(embedder)
+    return LexicalScorer(statistics)
 
 
 def _prompter(config: RealmConfig) -> Callable[[str, str], ReasoningPrompt]:

@@ -117,6 +117,49 @@ def train_segmenter(
     say(f"segmenter: {told['folder']}")
 
 
+@realm_app.command("train-relevance")
+def train_relevance(
+    questions: Annotated[
+        Path, typer.Argument(help="A multi-hop set whose questions have a decomposition.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The model's folder.")],
+    embeddings: Annotated[
+        bool,
+        typer.Option("--embeddings", help="Also read sentence embeddings: better, and slower."),
+    ] = False,
+    kept_share: Annotated[
+        float, typer.Option(min=0.01, max=1.0, help="Share of the text that is to be kept.")
+    ] = 0.25,
+    overrides: Overrides = None,
+    config: Config = "basic/realm",
+) -> None:
+    """Learn which sentences of passages answer a query, on the set's train questions.
+
+    Used by evidence.relevance=trained: it keeps more of the answers in the same share of the text
+    than embeddings alone.
+
+    Examples:
+
+      seekray realm train-relevance musique.jsonl --out runs/relevance
+
+      seekray realm evaluate -q musique.jsonl evidence.relevance=trained \\
+        evidence.relevance_model=runs/relevance
+    """
+    from pipelines.progress import RichReporter
+
+    with plain_errors(known):
+        given = [f"data.questions={questions}", "evidence.relevance=lexical"]
+        resolved = load(config, [*(overrides or []), *given])
+        from pipelines.realm.relevance_command import train_relevance_from
+
+        reporter = RichReporter(console)
+        model = asyncio.run(train_relevance_from(resolved, out, embeddings, kept_share, reporter))
+    say(
+        f"{model.examples} examples; kept {model.kept_share:.1%} of their text and the answer of "
+        f"{model.answers_kept:.1%}: {out}"
+    )
+
+
 @realm_app.command("train-proxy")
 def train_proxy(
     out: Annotated[Path, typer.Option("--out", "-o", help="The proxy's folder.")],
