@@ -6,7 +6,7 @@ TORCH := torch==2.13.0+cpu
 TORCH_INDEX := https://download.pytorch.org/whl/cpu
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help install demo test test-long test-gpu lint format bench-search bench-search-large bench-fleet bench-ranking bench-corag bench-step bench-templates clean
+.PHONY: help install demo test test-long test-gpu lint format bench-search bench-search-large bench-fleet bench-ranking bench-corag bench-realm bench-step bench-templates clean
 
 help:
 	@echo "make demo          a language model learns to search PubMed (under 15 minutes on 2 cores)"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-fleet   batch throughput of 1 and of N search workers"
 	@echo "make bench-ranking BM25 rankings beside bm25s"
 	@echo "make bench-corag   chunk-order search beside exhaustive, plain and one-at-a-time search"
+	@echo "make bench-realm   retrieval in the middle of reasoning beside naive interleaving"
 	@echo "make bench-step    where a training step's time goes, and what orchestration adds"
 	@echo "make bench-templates  what fixed query forms find on the held-out tasks"
 	@echo "make install       only make $(VENV)"
@@ -72,6 +73,9 @@ bench-ranking: install
 
 bench-corag: install
 	$(BIN)/python -m bench.corag $(ARGS)
+
+bench-realm: install
+	$(BIN)/python -m bench.realm $(ARGS)
 
 bench-templates: install
 	$(BIN)/python -m bench.templates

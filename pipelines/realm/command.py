@@ -216,6 +216,26 @@ def evaluate(
     say(f"report, figure, rows and traces: {done.folder}")
 
 
+@realm_app.command()
+def pool(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of `seekray realm evaluate`.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the report goes.")],
+) -> None:
+    """Pool evaluations of several seeds into one table, differences paired by seed and question.
+
+    Examples:
+
+      seekray realm pool runs/musique-42 runs/musique-123 runs/musique-456 --out runs/musique
+    """
+    with plain_errors(known):
+        from pipelines.realm.pooling import pool_runs
+
+        pool_runs(runs, out)
+    from rich.markdown import Markdown
+
+    console.print(Markdown((out / "report.md").read_text(encoding="utf-8")))
+
+
 def check_trace(trace: Path | None) -> None:
     """Raises `ConfigError` for a name that says neither JSON nor HTML, before any work is done."""
     from configs.load import ConfigError

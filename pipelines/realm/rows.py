@@ -62,7 +62,7 @@ class Rows(RowFile[Row, tuple[str, str]]):
     """The rows of one setup; see `RowFile`."""
 
     def __init__(self, path: Path | str, setup: str) -> None:
-        super().__init__(path, setup, _row)
+        super().__init__(path, setup, read_row)
 
 
 def row_of(
@@ -114,7 +114,8 @@ def _action(chain: Chain) -> str:
     return taken.most_common(1)[0][0] if taken else ""
 
 
-def _row(record: Mapping[str, Any]) -> Row | None:
+def read_row(record: Mapping[str, Any]) -> Row | None:
+    """The row of a line's object; None of one that is none."""
     try:
         return Row(**record)
     except TypeError:
