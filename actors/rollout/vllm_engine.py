@@ -3,8 +3,10 @@
 Weights are replaced in the live engine (`update_weights`); nothing is restarted or recompiled.
 """
 
+import logging
 import math
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -42,6 +44,7 @@ class VllmEngine:
         block_size: int | None = None,
     ) -> None:
         _set_environment(kv_cache_gib, model)
+        _quiet()
         import vllm  # after the environment: vLLM reads it at import
         from vllm.platforms import current_platform
 
@@ -196,6 +199,12 @@ def _set_environment(kv_cache_gib: float, model: str) -> None:
     os.environ["VLLM_CPU_KVCACHE_SPACE"] = str(max(1, math.ceil(kv_cache_gib)))
     if os.path.isdir(model):
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+
+def _quiet() -> None:
+    """What importing vLLM says of itself on a CPU is nothing that a user could act on."""
+    warnings.filterwarnings("ignore", category=FutureWarning, module="vllm")
+    logging.getLogger("torch._library.triton").setLevel(logging.ERROR)
 
 
 def _cpu_scheduling(max_model_len: int) -> dict[str, Any]:

@@ -11,7 +11,10 @@ from rich.console import Console
 from pipelines.plain_errors import errors, plain_errors
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from configs.realm import RealmConfig
+    from pipelines.realm.report import Summary
     from pipelines.realm.types import Chain
 
 realm_app = typer.Typer(
@@ -210,9 +213,7 @@ def evaluate(
         told = {s.method: {name: s.means[name] for name in wanted} for s in done.summaries}
         typer.echo(json_module.dumps(told))
         return
-    from rich.markdown import Markdown
-
-    console.print(Markdown((done.folder / "report.md").read_text(encoding="utf-8")))
+    _compare(done.summaries)
     say(f"report, figure, rows and traces: {done.folder}")
 
 
@@ -230,10 +231,9 @@ def pool(
     with plain_errors(known):
         from pipelines.realm.pooling import pool_runs
 
-        pool_runs(runs, out)
-    from rich.markdown import Markdown
-
-    console.print(Markdown((out / "report.md").read_text(encoding="utf-8")))
+        summaries = pool_runs(runs, out)
+    _compare(summaries)
+    say(f"report and figure: {out}")
 
 
 def check_trace(trace: Path | None) -> None:
@@ -271,6 +271,21 @@ def say(text: str) -> None:
 def reasoner_override(name: str | None) -> list[str]:
     """The override that `--reasoner` stands for."""
     return [] if name is None else [f"reasoner.model={name}"]
+
+
+def _compare(summaries: "Sequence[Summary]") -> None:
+    from rich.table import Table
+
+    columns = {"em": 3, "f1": 3, "calls": 2, "seconds": 2, "tokens": 0, "recall_at_5": 3}
+    table = Table("method", *(name.replace("_", " ") for name in columns), "kept", padding=(0, 1))
+    for summary in summaries:
+        values = (
+            "" if (value := summary.means[name]) is None else f"{value:,.{places}f}"
+            for name, places in columns.items()
+        )
+        kept = "" if summary.kept_share is None else f"{summary.kept_share:.0%}"
+        table.add_row(summary.method, *values, kept)
+    console.print(table)
 
 
 def _show(chain: "Chain") -> None:
