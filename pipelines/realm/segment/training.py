@@ -101,7 +101,7 @@ def train_segmenter(
         layers=settings.layers,
         heads=settings.heads,
         feed_forward=settings.feed_forward,
-        pooled=settings.look_ahead,
+        pooled=settings.pooled,
     )
     facts = {
         "labels": [f"{source}: {label}" for source, label in names],

@@ -22,6 +22,7 @@ SMALL = SegmenterSettings(
     extra_stride=20,
     vocabulary=400,
     look_ahead=8,
+    pooled=8,
     dropout=0,
     token_dropout=0,
     batch_size=8,
@@ -121,6 +122,7 @@ def test_the_command(tmp_path: Path) -> None:
         layers=1,
         epochs=1,
         look_ahead=8,
+        pooled=8,
         vocabulary=400,
         **chosen,
     )
