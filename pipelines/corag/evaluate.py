@@ -9,12 +9,11 @@ model's context has no room for is cut to what fits, for every method alike.
 
 import hashlib
 import json
-import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from configs.corag import CoragConfig
 from configs.load import ConfigError, to_yaml
@@ -30,12 +29,12 @@ from pipelines.data.chunks import Candidates, Question
 from pipelines.data.failures import CorpusError
 from pipelines.files import write_whole
 from pipelines.progress import Bar, Reporter
+from pipelines.seeds import drawn
 
 if TYPE_CHECKING:
     from pipelines.corag.raptor_pools import RaptorPools
 
 RESULTS = "results.jsonl"
-Q = TypeVar("Q")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,14 +88,6 @@ def evaluate(config: CoragConfig, reporter: Reporter, *, shared: Path | None = N
     _draw(summaries, folder)
     _track(config, folder, summaries)
     return Evaluation(folder, rows, summaries)
-
-
-def drawn(questions: Sequence[Q], most: int, seed: int) -> list[Q]:
-    """At most so many questions (0 = all), drawn by `seed`, in their order."""
-    if not most or most >= len(questions):
-        return list(questions)
-    places = sorted(random.Random(seed).sample(range(len(questions)), most))
-    return [questions[place] for place in places]
 
 
 def fingerprint(parts: CoragParts) -> str:

@@ -24,9 +24,9 @@ def make_labels(config: CoragConfig, out: Path | None, reporter: Reporter) -> An
     `labels` in the run folder). Gives the sweep's `SweepResult`."""
     from cluster.session import session
     from pipelines.corag.desk import DeskMaker, sweep_identity
-    from pipelines.corag.evaluate import drawn
     from pipelines.corag.indexing import index_of
     from pipelines.data.qa_sets import load_qa_set
+    from pipelines.seeds import drawn
 
     if not config.data.questions:
         raise ConfigError(["data.questions: a value is needed: the set to label"])
@@ -98,11 +98,11 @@ def compare_live(
     from pipelines.corag.agent import ConfigurationAgent, EncoderFacts
     from pipelines.corag.agent_comparison import compare, live, methods
     from pipelines.corag.desk import DeskMaker
-    from pipelines.corag.evaluate import drawn
     from pipelines.corag.indexing import embedder_options, index_of
     from pipelines.corag.labels import LabelError, read_labels
     from pipelines.data.chunk_vectors import load_embedder
     from pipelines.data.qa_sets import load_qa_set
+    from pipelines.seeds import drawn
 
     if not config.data.questions:
         raise ConfigError(["data.questions: a value is needed: the set with the test questions"])

@@ -17,7 +17,6 @@ from typing import Any
 
 from configs.load import ConfigError, to_yaml
 from configs.realm import RealmConfig
-from pipelines.corag.evaluate import drawn
 from pipelines.data.failures import CorpusError
 from pipelines.data.multihop import HopSet
 from pipelines.files import write_whole
@@ -38,6 +37,7 @@ from pipelines.realm.setup import (
     simulable,
 )
 from pipelines.realm.types import Chain, Decider, Formulation, HopQuestion, Integration
+from pipelines.seeds import drawn
 
 ROWS = "rows.jsonl"
 TRACES = "traces"

@@ -82,7 +82,7 @@ def test_a_slow_reader_gives_its_place_up_and_loses_nothing(report: dict[str, An
     slow = report["slow"]
     assert slow["waiting"] <= 64 + 3
     assert slow["same"]
-    assert slow["written"] == slow["expected"] > 100
+    assert slow["written"] == slow["expected"] > 66
     assert slow["requests"] > slow["firsts"] == 1
 
 
