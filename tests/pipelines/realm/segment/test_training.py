@@ -115,7 +115,10 @@ def test_impossible_settings(changes: dict[str, object], why: str) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     data, out = write_toys(tmp_path / "t.jsonl", count=10), tmp_path / "m"
-    chosen = {name: getattr(SMALL, name) for name in ("hidden", "window", "stride", "extra_stride")}
+    chosen = {
+        name: getattr(SMALL, name)
+        for name in ("hidden", "window", "stride", "extra_stride", "pooled", "threads")
+    }
     report = train_segmenter_command(
         str(data),
         out=str(out),
