@@ -125,7 +125,6 @@ def test_the_command(tmp_path: Path) -> None:
         layers=1,
         epochs=1,
         look_ahead=8,
-        pooled=8,
         vocabulary=400,
         **chosen,
     )
