@@ -21,7 +21,8 @@ from cluster.tracking import JsonlTracker, Tracker, Trackers, WandbTracker
 from pipelines.data.cache import fill, sha256
 from pipelines.progress import Reporter, SilentReporter
 from pipelines.realm.segment.data import LabelledTrace, TraceSplit, load_traces, split_traces
-from pipelines.realm.segment.features import PAD, Reading, Vocabulary, read
+from pipelines.realm.segment.features import PAD, Vocabulary
+from pipelines.realm.segment.lessons import UNKNOWN, Lesson, lessons_of
 from pipelines.realm.segment.metrics import BoundaryScores, boundary_scores
 from pipelines.realm.segment.model import SegmenterModel
 from pipelines.realm.segment.rules import EverySentence, RuleSegmenter
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from pipelines.realm.segment.windows import Window
 
 METRICS = "metrics.jsonl"
-_UNKNOWN = -1
 _PLACES = ("data", "extra", "out")  # they tell where, not what
 
 
@@ -50,16 +50,6 @@ class SegmenterTraining:
     results: dict[str, dict[str, float]]
     """segmenter -> `precision`, `recall`, `f1`, and the same with `@16` for a tolerance of 16
     characters; `characters`: of a step, on average."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Lesson:
-    """A trace with what is learned at each of its candidates; -1 where it is not known."""
-
-    trace: LabelledTrace
-    reading: Reading
-    targets: np.ndarray  # (candidates,) 1 = boundary
-    labels: np.ndarray  # (candidates, 2) of the sentence before, of the one behind
 
 
 def train_segmenter(
@@ -89,9 +79,9 @@ def train_segmenter(
     )
     index = {name: number for number, name in enumerate(names)}
     lessons = {
-        "train": _lessons(split.train, vocabulary, index, "data"),
-        "dev": _lessons(split.dev, vocabulary, index, "data"),
-        "extra": _lessons(extra, vocabulary, index, "extra"),
+        "train": lessons_of(split.train, vocabulary, index, "data"),
+        "dev": lessons_of(split.dev, vocabulary, index, "data"),
+        "extra": lessons_of(extra, vocabulary, index, "extra"),
     }
     shape = Shape(
         vocabulary=len(vocabulary),
@@ -160,7 +150,7 @@ def results_table(results: dict[str, dict[str, float]]) -> str:
 
 def _learn(
     model: SegmenterModel,
-    lessons: dict[str, list[_Lesson]],
+    lessons: dict[str, list[Lesson]],
     settings: SegmenterSettings,
     tracker: Tracker,
     reporter: Reporter,
@@ -198,7 +188,7 @@ def _learn(
 
 def _epochs(
     network: "SegmenterNetwork",
-    lessons: Sequence[_Lesson],
+    lessons: Sequence[Lesson],
     settings: SegmenterSettings,
     epochs: int,
     rate: float,
@@ -246,7 +236,7 @@ def _epochs(
 
 def _loss(
     network: "SegmenterNetwork",
-    drawn: Sequence[tuple[_Lesson, "Window"]],
+    drawn: Sequence[tuple[Lesson, "Window"]],
     settings: SegmenterSettings,
 ) -> "torch.Tensor":
     """Cross-entropy of the boundaries, and of the sentences' labels."""
@@ -273,50 +263,13 @@ def _known_loss(
     loss: Callable[..., "torch.Tensor"], logits: "torch.Tensor", targets: "torch.Tensor"
 ) -> "torch.Tensor":
     """0 where nothing is known: the mean over nothing would be nan."""
-    if not bool((targets != _UNKNOWN).any()):
+    if not bool((targets != UNKNOWN).any()):
         return logits.sum() * 0.0
-    return loss(logits, targets, ignore_index=_UNKNOWN)
-
-
-def _lessons(
-    traces: Sequence[LabelledTrace],
-    vocabulary: Vocabulary,
-    index: dict[tuple[str, str], int],
-    source: str,
-) -> list[_Lesson]:
-    return [_lesson(trace, vocabulary, index, source) for trace in traces]
-
-
-def _lesson(
-    trace: LabelledTrace,
-    vocabulary: Vocabulary,
-    index: dict[tuple[str, str], int],
-    source: str,
-) -> _Lesson:
-    reading = read(trace.text, vocabulary)
-    gold = set(trace.boundaries)
-    targets = [
-        int(each.offset in gold) if trace.knows(each.offset) else _UNKNOWN
-        for each in reading.candidates
-    ]
-    labels = np.full((len(targets), 2), _UNKNOWN, dtype=np.int64)
-    at = 0
-    for row, each in enumerate(reading.candidates):
-        while at < len(trace.segments) and trace.segments[at].end < each.offset:
-            at += 1
-        if at == len(trace.segments):
-            break
-        segment = trace.segments[at]
-        if segment.start < each.offset:
-            labels[row, 0] = index.get((source, segment.label), _UNKNOWN)
-        after = at + (segment.end == each.offset)
-        if after < len(trace.segments):
-            labels[row, 1] = index.get((source, trace.segments[after].label), _UNKNOWN)
-    return _Lesson(trace, reading, np.array(targets, dtype=np.int64), labels)
+    return loss(logits, targets, ignore_index=UNKNOWN)
 
 
 def _best_threshold(
-    model: SegmenterModel, lessons: Sequence[_Lesson]
+    model: SegmenterModel, lessons: Sequence[Lesson]
 ) -> tuple[float, BoundaryScores]:
     """The threshold from .05 to .95 with the best F1."""
     odds = [model.probabilities(each.reading, 0, len(each.reading.candidates)) for each in lessons]
