@@ -15,6 +15,9 @@ REFERENCE = "ircot"
 """What other methods are compared with; the first method where it was not run."""
 
 
+_MARKERS = "osD^vPX"
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Means of a method over its sound rows; None where nothing can be told."""
@@ -140,14 +143,19 @@ def draw(summaries: Sequence[Summary], path: Path, reasoner: str) -> Path:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axis = plt.subplots(figsize=(8, 5.5), constrained_layout=True)
-    for summary in summaries:
-        calls, f1 = summary.means["calls"], summary.means["f1"]
-        if calls is None or f1 is None:
-            continue
-        marker = "*" if summary.method.startswith("policy") else "o"
-        axis.plot(calls, f1, marker, markersize=13 if marker == "*" else 8)
-        axis.annotate(summary.method, (calls, f1), xytext=(6, 5), textcoords="offset points")
+    figure, axis = plt.subplots(figsize=(9.5, 5.5), constrained_layout=True)
+    known = [s for s in summaries if s.means["calls"] is not None and s.means["f1"] is not None]
+    for place, summary in enumerate(sorted(known, key=lambda s: -(s.means["f1"] or 0.0))):
+        marker = "*" if summary.method.startswith("policy") else _MARKERS[place % len(_MARKERS)]
+        axis.plot(
+            summary.means["calls"],
+            summary.means["f1"],
+            marker,
+            markersize=15 if marker == "*" else 8,
+            color=f"C{place % 10}",
+            label=f"{summary.means['f1']:.3f}  {summary.method}",
+        )
+    axis.legend(title="F1", loc="center left", bbox_to_anchor=(1.0, 0.5))
     axis.set_xlabel("retrievals a question")
     axis.set_ylabel("F1")
     axis.set_title(f"reasoner: {reasoner}" if reasoner else "")
