@@ -31,6 +31,8 @@ class RealmDataConfig:
     realm index --help`)."""
     split: str = "test"
     """Which part `evaluate` asks."""
+    split_seed: int = 0
+    """Draws the parts of a set that comes without them."""
     max_questions: int = 0
     """Use at most this many questions of a part (0 = all), drawn by `run.seed`."""
     index: str = ""

@@ -9,7 +9,7 @@ from pipelines.realm.deciders.timing import ThresholdOnly
 from pipelines.realm.policy.decider import PolicyDecider
 from pipelines.realm.reason import reason
 from pipelines.realm.setup import SIMULATED, open_world
-from pipelines.realm.types import Chain, Decider, HopQuestion
+from pipelines.realm.types import Chain, Decider, Formulation, HopQuestion
 
 POLICY = "policy"
 
@@ -45,7 +45,13 @@ def decider_of(config: RealmConfig, method: str) -> tuple[Decider, str]:
         path = folder or config.policy.path
         if not path:
             raise ConfigError(["policy.path: a value is needed by the method policy"])
-        return PolicyDecider.load(path), "reason"
+        decider = PolicyDecider.load(path)
+        rewrites = Formulation.REWRITER in decider.shape.actions.formulations
+        if rewrites and not config.evidence.rewriter:
+            raise ConfigError(
+                [f"evidence.rewriter: the policy in {path} asks a rewriter: name its folder"]
+            )
+        return decider, "reason"
     if method == "threshold":
         return ThresholdOnly(config.rsus.threshold), "reason"
     about = method_of(method)

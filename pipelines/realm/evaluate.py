@@ -7,23 +7,24 @@ done again. Seconds of the simulated reasoner are those of a cost model; it has 
 """
 
 import asyncio
-import hashlib
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from configs.load import ConfigError, to_yaml
-from configs.realm import RealmConfig
-from pipelines.data.failures import CorpusError
+from configs.load import to_yaml
+from configs.realm import METHODS, RealmConfig
 from pipelines.data.multihop import HopSet
 from pipelines.files import write_whole
 from pipelines.progress import Reporter
 from pipelines.realm.asking import POLICY, decider_of
-from pipelines.realm.deciders.registry import DeciderError, method_of, parse_spec
+from pipelines.realm.deciders.registry import DeciderError, method_of
 from pipelines.realm.deciders.timing import RandomTiming, ThresholdOnly
+from pipelines.realm.fingerprints import fingerprint, folder_hash
+from pipelines.realm.policy.command import without_parts
+from pipelines.realm.policy.decider import PolicyDecider
 from pipelines.realm.policy.reward import Costs, measured_seconds
 from pipelines.realm.report import Summary, summarise, write_report
 from pipelines.realm.rows import Row, Rows, row_of
@@ -34,10 +35,9 @@ from pipelines.realm.setup import (
     hop_set_of,
     index_of,
     open_world,
-    simulable,
+    questions_of,
 )
 from pipelines.realm.types import Chain, Decider, Formulation, HopQuestion, Integration
-from pipelines.seeds import drawn
 
 ROWS = "rows.jsonl"
 TRACES = "traces"
@@ -66,8 +66,12 @@ def evaluate(config: RealmConfig, reporter: Reporter) -> Evaluation:
     write_whole(folder / "config.yaml", to_yaml(config))
     hop_set = hop_set_of(config)
     questions = questions_of(config, hop_set, config.data.split)
+    if THRESHOLD in methods:
+        questions_of(config, hop_set, "dev")
     index = index_of(config, hop_set, folder, reporter)
-    setup = fingerprint(config, hop_set)
+    matched = [q.id for q in questions] if set(methods) & set(MATCHED) else []
+    policies = [folder_hash(path) for path in policy_folders(config, methods)]
+    setup = fingerprint(config, hop_set, index, [*policies, *matched])
     with Rows(folder / ROWS, setup) as rows:
         if rows.passed_over:
             reporter.say(f"{rows.passed_over} rows of another setup are passed over")
@@ -78,7 +82,8 @@ def evaluate(config: RealmConfig, reporter: Reporter) -> Evaluation:
             row for row in rows.rows.values() if row.question in wanted and row.method in methods
         ]
     summaries = summarise(found, methods)
-    write_report(folder, about(config, hop_set, len(questions), setup), summaries)
+    told = about(config, hop_set, len(questions), setup)
+    write_report(folder, told, summaries, sorted(wanted))
     return Evaluation(folder, found, summaries)
 
 
@@ -86,52 +91,15 @@ def checked_methods(config: RealmConfig) -> tuple[str, ...]:
     """The methods, those that are matched to the policy last. Raises `DeciderError` for one that is
     unknown, `ConfigError` where a policy is needed."""
     methods = tuple(dict.fromkeys(config.run.methods))
+    blind = config.reasoner.engine == "completions" and config.reasoner.model != SIMULATED
+    if blind and config.run.methods == METHODS:  # nobody named those that need probabilities
+        methods = tuple(method for method in methods if not method_of(method).needs_logprobs)
     for method in methods:
-        name, _, folder = method.partition(":")
-        if name == POLICY:
-            if not folder and not config.policy.path:
-                raise ConfigError(["policy.path: a value is needed by the method policy"])
-        elif method not in MATCHED:
-            parse_spec(method)
+        if method not in MATCHED:
+            decider_of(config, method)  # what cannot work is said before anything runs
     if set(methods) & set(MATCHED) and POLICY not in methods:
         raise DeciderError(f"{RANDOM} and {THRESHOLD} are matched to the method {POLICY}: add it")
     return tuple(sorted(methods, key=lambda method: method in MATCHED))
-
-
-def questions_of(config: RealmConfig, hop_set: HopSet, split: str) -> list[HopQuestion]:
-    """The questions of a split (`all`: every one), as many as configured."""
-    found = hop_set.questions if split == "all" else hop_set.of_split(split)
-    if config.reasoner.model == SIMULATED:
-        found = simulable(found)
-        if not found:
-            raise CorpusError(
-                f"{hop_set.name}: no question of split {split} has a gold decomposition, which the "
-                "simulated reasoner follows"
-            )
-    return drawn(found, config.data.max_questions, config.run.seed)
-
-
-def fingerprint(config: RealmConfig, hop_set: HopSet) -> str:
-    """16 hex digits over all that a row depends on besides question and method."""
-    passages = hashlib.sha256()
-    for passage in hop_set.passages:
-        passages.update(f"{passage.id}\n{passage.title}\n{passage.text}\n".encode())
-    sections = asdict(config)
-    data = {name: sections["data"][name] for name in ("engine", "k", "embedder")}
-    depends = {
-        name: sections[name]
-        for name in ("reasoner", "limits", "segment", "rsus", "evidence", "simulation")
-    }
-    depends |= {"data": data, "seed": config.run.seed, "passages": passages.hexdigest()}
-    depends["policy"] = _policy_hash(config.policy.path)
-    return hashlib.sha256(json.dumps(depends, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _policy_hash(path: str) -> str:
-    digest = hashlib.sha256()
-    for file in sorted(Path(path).expanduser().glob("*.safetensors")) if path else []:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
 
 
 def about(config: RealmConfig, hop_set: HopSet, questions: int, setup: str) -> dict[str, Any]:
@@ -148,6 +116,12 @@ def about(config: RealmConfig, hop_set: HopSet, questions: int, setup: str) -> d
         "seconds": "by a cost model" if simulated else "measured",
         "setup": setup,
     }
+
+
+def policy_folders(config: RealmConfig, methods: Sequence[str]) -> list[str]:
+    """The folders of the policies among the methods."""
+    parts = [method.partition(":") for method in methods]
+    return [folder or config.policy.path for name, _, folder in parts if name == POLICY]
 
 
 class _Work:
@@ -188,14 +162,27 @@ class _Work:
             )
         return self._world
 
+    def _world_of(self, decider: Decider) -> RealmWorld:
+        """The world as the decider is to see it, with nothing that another method prefetched: RSUS
+        without the parts that a policy was trained without, and U_cons asked where it could change
+        the side of a threshold's own value."""
+        config = self._config
+        if isinstance(decider, PolicyDecider):
+            config = without_parts(config, decider.shape.features.without)
+        rsus = config.rsus
+        if isinstance(decider, ThresholdOnly):
+            rsus = replace(rsus, threshold=decider.threshold)
+        return self.world.with_rsus(rsus)
+
     async def _method(
         self, method: str, missing: Sequence[HopQuestion], questions: Sequence[HopQuestion]
     ) -> None:
         decider = await self._decider(method, questions)
+        world = self._world_of(decider)
         known = {question.id: question for question in missing}
         with self._reporter.bar(method, len(missing)) as bar:
             done = 0
-            async for chain in self._chains(missing, decider, method):
+            async for chain in self._chains(missing, decider, method, world):
                 question = known[chain.question_id]
                 row = row_of(chain, question, method, self._setup, self._seconds)
                 self._rows.add([row])
@@ -211,12 +198,12 @@ class _Work:
         folder.mkdir(exist_ok=True)
         name = "".join(c if c.isalnum() or c in "-_." else "_" for c in method)
         with (folder / f"{name}.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(trace_json(chain), ensure_ascii=False) + "\n")
+            told = {"setup": self._setup, "method": method, **trace_json(chain)}
+            file.write(json.dumps(told, ensure_ascii=False) + "\n")
 
     def _chains(
-        self, questions: Sequence[HopQuestion], decider: Decider, method: str
+        self, questions: Sequence[HopQuestion], decider: Decider, method: str, world: RealmWorld
     ) -> AsyncIterator[Chain]:
-        world = self.world
         own = method.partition(":")[0] == POLICY or method in MATCHED
         style = "reason" if own else method_of(method).style
         seed = self._config.run.seed
@@ -229,7 +216,8 @@ class _Work:
 
     async def _decider(self, method: str, questions: Sequence[HopQuestion]) -> Decider:
         if method in MATCHED:
-            own = [row for q in questions if (row := self._rows.rows.get((q.id, POLICY)))]
+            rows = (self._rows.rows.get((question.id, POLICY)) for question in questions)
+            own = [row for row in rows if row is not None and row.sound]
             calls = sum(row.calls for row in own)
             way = _way(own)
             if method == RANDOM:
@@ -245,7 +233,9 @@ class _Work:
         low, high = 0.0, 1.0
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
-            chains = [c async for c in self._chains(dev, ThresholdOnly(middle, *way), "threshold")]
+            decider = ThresholdOnly(middle, *way)
+            world = self._world_of(decider)
+            chains = [c async for c in self._chains(dev, decider, "threshold", world)]
             if sum(chain.calls for chain in chains) / len(chains) > calls:
                 low = middle
             else:

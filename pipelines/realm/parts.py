@@ -16,7 +16,7 @@ class Prefetcher(Protocol):
     """A retriever that searches ahead (`evidence.prefetch.SpeculativeCache`)."""
 
     def has(self, query: str, k: int) -> bool:
-        """Whether a search that starts now is answered without one of its own."""
+        """Whether a search that starts now is answered by a prefetch."""
         ...
 
     def observe(self, question: str, step: str, k: int, *, complete: bool = False) -> None:

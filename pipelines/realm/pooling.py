@@ -19,12 +19,14 @@ def pool_runs(runs: Sequence[Path], out: Path) -> list[Summary]:
     """Pools the last evaluation of each folder and writes the report to `out`. A question counts
     once a run. Raises `ResultsError` for a folder without one, and for evaluations that cannot be
     compared."""
+    if len({run.resolve() for run in runs}) < len(runs):
+        raise ResultsError("the same folder is given twice: every evaluation may count once")
     rows: list[Row] = []
     methods: dict[str, None] = {}
     first: dict[str, Any] = {}
     questions = 0
     for number, run in enumerate(runs):
-        about, names = _summary(run)
+        about, names, asked = _summary(run)
         common = {name: about.get(name) for name in SAME}
         if first and common != first:
             other = next(name for name in SAME if common[name] != first[name])
@@ -38,7 +40,10 @@ def pool_runs(runs: Sequence[Path], out: Path) -> list[Summary]:
         rows += [
             replace(row, question=f"{number}/{row.question}")
             for row in found
-            if row is not None and row.setup == about["setup"] and row.method in names
+            if row is not None
+            and row.setup == about["setup"]
+            and row.method in names
+            and row.question in asked
         ]
     summaries = summarise(rows, list(methods))
     out.mkdir(parents=True, exist_ok=True)
@@ -46,10 +51,11 @@ def pool_runs(runs: Sequence[Path], out: Path) -> list[Summary]:
     return summaries
 
 
-def _summary(run: Path) -> tuple[dict[str, Any], list[str]]:
+def _summary(run: Path) -> tuple[dict[str, Any], list[str], set[str]]:
     try:
         told = json.loads((run / "summary.json").read_text(encoding="utf-8"))
-        return told["about"], [each["method"] for each in told["methods"]]
+        methods = [each["method"] for each in told["methods"]]
+        return told["about"], methods, set(told["asked"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultsError(
             f"{run}: no finished evaluation there ({error}): run `seekray realm evaluate` first"

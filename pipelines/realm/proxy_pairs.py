@@ -5,9 +5,8 @@ from pathlib import Path
 
 from configs.realm import RealmConfig
 from pipelines.progress import Reporter
-from pipelines.realm.evaluate import questions_of
 from pipelines.realm.segment.opening import segmenter_factory
-from pipelines.realm.setup import hop_set_of, index_of, open_world
+from pipelines.realm.setup import hop_set_of, index_of, open_world, questions_of
 from pipelines.realm.uncertainty.command import (
     asking_meter,
     collect_from_chains,
@@ -32,7 +31,7 @@ async def collect(
     world = open_world(config, index, hop_set=hop_set, reporter=reporter)
     try:
         concurrency = config.limits.concurrency
-        meter = asking_meter(world.parts.retriever, world.titles, config.run.seed)
+        meter = asking_meter(world.lexical, world.titles, config.run.seed)
         if traces is not None:
             return await collect_from_traces(
                 traces,

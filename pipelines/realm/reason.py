@@ -211,25 +211,31 @@ class Reasoner:
         if self._stopped is Status.ENGINE_FAILURE:
             return self._stopped
         answered = bool(self._answer)
+        if answered:
+            return self._stopped or Status.ANSWERED
         try:
             await self._writer.cut_ahead()
-            if not answered:
-                await self._ask_answer()
+            asked = await self._ask_answer()
         except EngineError as error:
             self.warn(f"asked for the answer: {error}")
-        return self._stopped or (Status.ANSWERED if answered else Status.NO_ANSWER)
+            asked = False
+        if not asked:  # what the model would have answered is not known
+            return Status.ENGINE_FAILURE
+        return self._stopped or Status.NO_ANSWER
 
-    async def _ask_answer(self) -> None:
+    async def _ask_answer(self) -> bool:
+        """Whether the engine could be asked."""
         sampling = Sampling(self.limits.answer_tokens, temperature=0.0, stop=("\n",))
         suffix = self.parts.answer_suffix
         pieces = await attempt(self.session.ask(suffix, sampling), self.limits.piece_s)
         if isinstance(pieces, Failed):
             self.warn(f"asked for the answer: {pieces.reason}")
-            return
+            return False
         said = pieces[0].text if pieces else ""
         found = found_answers(said)
         self._answer = found[-1].text if found else clean_answer(said)
         self.warn("gave no answer, asked for it" if self._answer else "no answer, asked or not")
+        return True
 
     async def _insert(self, draft: Draft, text: str) -> None:
         discard = draft.decision.discard_step and draft.step.index != OPENING

@@ -92,9 +92,15 @@ def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-def write_report(folder: Path, about: Mapping[str, Any], summaries: Sequence[Summary]) -> None:
-    """Writes `report.md`, `summary.json` and `f1_calls.png`."""
-    facts = {"about": dict(about), "methods": [asdict(summary) for summary in summaries]}
+def write_report(
+    folder: Path,
+    about: Mapping[str, Any],
+    summaries: Sequence[Summary],
+    asked: Sequence[str] = (),
+) -> None:
+    """Writes `report.md`, `summary.json` (with ids of the questions asked) and `f1_calls.png`."""
+    facts: dict[str, Any] = {"about": dict(about), "asked": list(asked)}
+    facts["methods"] = [asdict(summary) for summary in summaries]
     write_whole(folder / "summary.json", json.dumps(facts, indent=1))
     write_whole(folder / "report.md", table(about, summaries))
     draw(summaries, folder / "f1_calls.png", str(about.get("reasoner", "")))

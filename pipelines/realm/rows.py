@@ -59,10 +59,10 @@ class Row:
 
 
 class Rows(RowFile[Row, tuple[str, str]]):
-    """The rows of one setup; see `RowFile`."""
+    """The rows of one setup; see `RowFile`. Those that an outage spoilt are read as missing."""
 
     def __init__(self, path: Path | str, setup: str) -> None:
-        super().__init__(path, setup, read_row)
+        super().__init__(path, setup, read_sound_row)
 
 
 def row_of(
@@ -120,3 +120,9 @@ def read_row(record: Mapping[str, Any]) -> Row | None:
         return Row(**record)
     except TypeError:
         return None
+
+
+def read_sound_row(record: Mapping[str, Any]) -> Row | None:
+    """The same; None of one under which engine or index failed, so that it is done again."""
+    row = read_row(record)
+    return row if row is not None and row.sound else None

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 from actors.rollout.sessions.types import SessionEngine
 from actors.rollout.types import Sampling
 from configs.load import ConfigError
-from configs.realm import RealmConfig
+from configs.realm import RealmConfig, RsusConfig
+from pipelines.data.failures import CorpusError
 from pipelines.data.multihop import HopSet, load_hop_set
 from pipelines.progress import Reporter, SilentReporter
 from pipelines.realm.inserts import words_of
 from pipelines.realm.parts import Limits, Parts
 from pipelines.realm.prompt import ReasoningPrompt, chat_renderer, reasoning_prompt
 from pipelines.realm.reason import Reasoner
-from pipelines.realm.types import HopQuestion, Integrator
+from pipelines.realm.types import HopQuestion, Integrator, Retriever
+from pipelines.seeds import drawn
 
 if TYPE_CHECKING:
     from actors.expansion.lexical import WordStatistics
@@ -57,7 +59,7 @@ def hop_set_of(config: RealmConfig) -> HopSet:
     """The configured questions. Raises `ConfigError`, `CorpusError`."""
     if not config.data.questions:
         raise ConfigError(["data.questions: a value is needed: a multi-hop set"])
-    return load_hop_set(config.data.questions, seed=config.run.seed)
+    return load_hop_set(config.data.questions, seed=config.data.split_seed)
 
 
 def index_of(config: RealmConfig, hop_set: HopSet, folder: Path, reporter: Reporter) -> Path:
@@ -79,6 +81,19 @@ def index_of(config: RealmConfig, hop_set: HopSet, folder: Path, reporter: Repor
     return path
 
 
+def questions_of(config: RealmConfig, hop_set: HopSet, split: str) -> list[HopQuestion]:
+    """The questions of a split (`all`: every one), as many as configured."""
+    found = hop_set.questions if split == "all" else hop_set.of_split(split)
+    if config.reasoner.model == SIMULATED:
+        found = simulable(found)
+        if not found:
+            raise CorpusError(
+                f"{hop_set.name}: no question of split {split} has a gold decomposition, which the "
+                "simulated reasoner follows"
+            )
+    return drawn(found, config.data.max_questions, config.run.seed)
+
+
 @dataclass(frozen=True)
 class WorldMaker:
     """Makes a world in the process that calls it. `index` must be seen from every node."""
@@ -91,6 +106,14 @@ class WorldMaker:
         return open_world(self.config, self.index)
 
 
+@dataclass(frozen=True)
+class _Makers:
+    """Of what a world has anew for each method."""
+
+    meter: Callable[[RsusConfig], "RsusMeter"]
+    retriever: Callable[[], Retriever]
+
+
 class RealmWorld:
     """An engine and all parts; see `pipelines.realm.policy.rollout.World`."""
 
@@ -100,13 +123,35 @@ class RealmWorld:
         engine: SessionEngine,
         parts: Parts,
         meter: "RsusMeter",
-        retrievers: "Sequence[SearchingRetriever]",
+        retrievers: "tuple[SearchingRetriever, SearchingRetriever]",
         prompt: Callable[[str, str], ReasoningPrompt],
         titles: "TitleIndex",
+        make: "_Makers",
     ) -> None:
         self.config, self.engine, self.parts = config, engine, parts
         self.meter, self.limits, self.titles = meter, limits_of(config), titles
-        self._retrievers, self._prompt = retrievers, prompt
+        self._retrievers, self._prompt, self._make = retrievers, prompt, make
+
+    def with_rsus(self, rsus: RsusConfig) -> "RealmWorld":
+        """The same engine and index, RSUS by another configuration, and nothing prefetched yet."""
+        meter = self._make.meter(rsus)
+        parts = replace(self.parts, meter=meter, retriever=self._make.retriever())
+        config = replace(self.config, rsus=rsus)
+        return RealmWorld(
+            config,
+            self.engine,
+            parts,
+            meter,
+            self._retrievers,
+            self._prompt,
+            self.titles,
+            self._make,
+        )
+
+    @property
+    def lexical(self) -> "SearchingRetriever":
+        """The BM25 index itself, which U_ent looks at."""
+        return self._retrievers[1]
 
     def reasoner(
         self,
@@ -176,18 +221,26 @@ def open_world(
     counter = _counter(config, reporter)
     count = words_of if simulated else counter.count  # simulated text has no tokens of a model
     engine = _engine(config, hop_set, reporter)
-    meter = open_meter(config.rsus, retriever=lexical, titles=names, seed=config.run.seed)
+    make = _Makers(
+        lambda rsus: open_meter(rsus, retriever=lexical, titles=names, seed=config.run.seed),
+        lambda: (
+            _prefetching(retriever, titles, None if dense else index)
+            if config.evidence.prefetch
+            else retriever
+        ),
+    )
+    meter = make.meter(config.rsus)
     parts = Parts(
         segmenter=segmenter_factory(config.segment.path),
         formulator=_formulator(config, titles),
-        retriever=_prefetching(retriever, titles, None if dense else index)
-        if config.evidence.prefetch
-        else retriever,
+        retriever=make.retriever(),
         integrator=_integrator(config, passages, counter, embedder, count),
         meter=meter,
         count=count,
     )
-    return RealmWorld(config, engine, parts, meter, (retriever, lexical), _prompter(config), titles)
+    return RealmWorld(
+        config, engine, parts, meter, (retriever, lexical), _prompter(config), titles, make
+    )
 
 
 def open_embedder(config: RealmConfig, reporter: Reporter) -> "Embedder":

@@ -101,7 +101,7 @@ class ThresholdOnly:
     ) -> None:
         if not 0 <= threshold <= 1:
             raise ValueError(f"threshold of RSUS is {threshold}, must be from 0 to 1")
-        self._threshold = threshold
+        self.threshold = threshold
         self._retrieve = Decision(True, formulation, integration)
 
     async def decide(self, state: StepState) -> Decision:
@@ -109,7 +109,7 @@ class ThresholdOnly:
         if state.ended:
             return GO_ON
         found = await state.uncertainty()
-        return self._retrieve if found.rsus > self._threshold else GO_ON
+        return self._retrieve if found.rsus > self.threshold else GO_ON
 
 
 class RandomTiming:

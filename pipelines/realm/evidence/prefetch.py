@@ -101,9 +101,11 @@ class SpeculativeCache:
         self._worker: asyncio.Task[None] | None = None
 
     def has(self, query: str, k: int) -> bool:
-        """Whether a search that starts now is answered without one of its own."""
+        """Whether a search that starts now is answered by a prefetch: there, or on its way. What an
+        earlier real search left does not count."""
         key = (self._key(query), k)
-        return key in self._held or key in self._running
+        held = self._held.get(key)
+        return (held is not None and held.guessed) or key in self._running
 
     async def search(self, query: str, k: int) -> Found:
         """See `Retriever`; what the retriever itself would give, from wherever it is had."""

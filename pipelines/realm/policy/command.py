@@ -1,16 +1,18 @@
 """Trains a policy out of a configuration of step-wise retrieval."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from configs.load import ConfigError
 from configs.realm import RealmConfig
 from pipelines.progress import Reporter, SilentReporter
+from pipelines.realm.fingerprints import fingerprint
 from pipelines.realm.policy.features import CONS, ENT, PARTS, VERB
 from pipelines.realm.policy.reward import Costs, measured_seconds
 from pipelines.realm.policy.settings import PolicySettings
 from pipelines.realm.policy.training import PolicyTraining, train_policy
-from pipelines.realm.setup import SIMULATED, WorldMaker, hop_set_of, index_of, simulable
+from pipelines.realm.setup import SIMULATED, WorldMaker, hop_set_of, index_of, questions_of
 
 
 def settings_of(config: RealmConfig) -> PolicySettings:
@@ -72,9 +74,7 @@ def train_from(
     run_dir = Path(config.run_dir).expanduser()
     hop_set = hop_set_of(config)
     simulated = config.reasoner.model == SIMULATED
-    train, dev = hop_set.of_split("train"), hop_set.of_split("dev")
-    if simulated:
-        train, dev = simulable(train), simulable(dev)
+    train, dev = (questions_of(config, hop_set, part) for part in ("train", "dev"))
     index = index_of(config, hop_set, run_dir, reporter)
     reporter.say(f"{hop_set.name}: {len(train)} questions to train on, {len(dev)} to pick by")
     return train_policy(
@@ -89,17 +89,20 @@ def train_from(
             "set": hop_set.name,
             "reasoner": config.reasoner.model,
             "engine": config.data.engine,
+            "setup": fingerprint(config, hop_set, index),
         },
         resume=resume,
         overwrite=overwrite,
     )
 
 
-def without_parts(config: RealmConfig) -> RealmConfig:
-    """The configuration for a policy that looks at fewer parts of RSUS: those are not worked out,
+def without_parts(config: RealmConfig, without: Sequence[str] | None = None) -> RealmConfig:
+    """The configuration for a policy that looks at fewer parts of RSUS (those of `policy.without`,
+    unless others are given): those are not worked out,
     and not paid for. Where it looks at none, RSUS is never asked for."""
-    without, rsus = set(config.policy.without), config.rsus
-    if without >= set(PARTS):
+    without = config.policy.without if without is None else without
+    rsus = config.rsus
+    if set(without) >= set(PARTS):
         return config
     rsus = replace(
         rsus,

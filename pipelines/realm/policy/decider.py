@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipelines.realm.policy.policy import Policy
+from pipelines.realm.policy.policy import Policy, PolicyShape
 from pipelines.realm.types import GO_ON, Decision, StepState
 from pipelines.seeds import seed_of
 
@@ -15,6 +15,11 @@ class PolicyDecider:
 
     def __init__(self, policy: Policy, *, sampled: bool = False, seed: int = 0) -> None:
         self._policy, self._sampled, self._seed = policy, sampled, seed
+
+    @property
+    def shape(self) -> PolicyShape:
+        """What the policy sees and may do."""
+        return self._policy.shape
 
     @classmethod
     def load(cls, folder: str | Path, *, sampled: bool = False, seed: int = 0) -> "PolicyDecider":

@@ -1,6 +1,7 @@
 """Evaluation and commands, end to end on a small set with the simulated reasoner."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,11 @@ from pipelines.progress import SilentReporter
 from pipelines.realm.cli import realm_app
 from pipelines.realm.deciders.registry import DeciderError
 from pipelines.realm.evaluate import ROWS, checked_methods, evaluate
+from pipelines.realm.fingerprints import fingerprint, folder_hash
+from pipelines.realm.policy.checkpoint import PolicyError
+from pipelines.realm.pooling import pool_runs
+from pipelines.realm.setup import hop_set_of, index_of
+from pipelines.row_file import ResultsError
 from tests.pipelines.realm.pools import rows, write
 
 runner = CliRunner()
@@ -167,10 +173,53 @@ def _tiny(arguments: list[str]) -> list[str]:
     return [] if arguments[0] == "train-segmenter" else ["evidence.relevance=lexical"]
 
 
-def test_matched_methods_come_last_whatever_the_order():
-    given = load_realm(None, ["run.methods=[random-matched,policy,none]", "policy.path=x"])
-    assert checked_methods(given) == ("policy", "none", "random-matched")
+def test_what_cannot_work_is_said_before_anything_runs():
     with pytest.raises(DeciderError, match="matched to the method policy"):
         checked_methods(load_realm(None, ["run.methods=[random-matched]"]))
     with pytest.raises(ConfigError, match=r"policy\.path"):
         checked_methods(load_realm(None, ["run.methods=[policy]"]))
+    with pytest.raises(PolicyError):
+        checked_methods(load_realm(None, ["run.methods=[policy]", "policy.path=nowhere"]))
+    server = ["reasoner.engine=completions", "reasoner.url=http://127.0.0.1:1/v1"]
+    assert not {"flare", "dragin"} & set(checked_methods(load_realm(None, server)))
+    with pytest.raises(ConfigError, match="does not give"):
+        checked_methods(load_realm(None, [*server, "run.methods=[flare]"]))
+
+
+def test_rows_that_an_outage_spoilt_are_done_again(folder, tiny_model):
+    wanted = config(folder, tiny_model, "e", "run.methods=[none]")
+    evaluate(wanted, SilentReporter())
+    file = folder / "e" / ROWS
+    spoilt = [json.loads(line) | {"sound": False} for line in file.read_text().splitlines()]
+    file.write_text("".join(json.dumps(row) + "\n" for row in spoilt))
+    (again,) = evaluate(wanted, SilentReporter()).summaries
+    assert (again.questions, again.left_out) == (4, 0)
+
+
+def test_another_answer_or_policy_is_another_setup(folder, tiny_model, tmp_path):
+    given = config(folder, tiny_model, "f")
+    hop_set = hop_set_of(given)
+    index = index_of(given, hop_set, folder / "f", SilentReporter())
+    before = fingerprint(given, hop_set, index)
+    first = replace(hop_set.questions[0], answers=("Somewhere else",))
+    other = replace(hop_set, questions=(first, *hop_set.questions[1:]))
+    assert fingerprint(given, other, index) != before
+    assert fingerprint(given, hop_set, index) == before
+    (tmp_path / "model").mkdir()
+    empty = folder_hash(tmp_path)
+    (tmp_path / "model" / "weights.safetensors").write_bytes(b"1")
+    one = folder_hash(tmp_path)
+    (tmp_path / "model" / "weights.safetensors").write_bytes(b"2")
+    assert len({empty, one, folder_hash(tmp_path)}) == 3
+
+
+def test_pooling_counts_each_question_of_each_run_once(folder, tiny_model):
+    for seed in (1, 2):
+        for split in ("all", "train"):  # the last is what counts
+            more = (f"run.seed={seed}", f"data.split={split}")
+            run = config(folder, tiny_model, f"g{seed}", "run.methods=[none]", *more)
+            evaluate(run, SilentReporter())
+    (pooled,) = pool_runs([folder / "g1", folder / "g2"], folder / "pooled")
+    assert pooled.questions == 4  # two train questions a run
+    with pytest.raises(ResultsError, match="given twice"):
+        pool_runs([folder / "g1", folder / "g1"], folder / "pooled")

@@ -176,7 +176,7 @@ def test_a_chain_that_stops_without_an_answer_is_asked_for_it() -> None:
     assert chain.warnings == ("no answer, asked or not",)
     session = ScriptedSession(lambda text: "No idea."[len(text) :], ask_fails=True)
     chain = run(session, Planned())
-    assert (chain.status, chain.answer) == (Status.NO_ANSWER, "")
+    assert (chain.status, chain.answer) == (Status.ENGINE_FAILURE, "")
     assert "no reply" in chain.warnings[0]
 
 
