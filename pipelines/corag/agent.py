@@ -5,16 +5,18 @@ configurations = agent.configure(vectors)
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pipelines.corag.space import SearchSpace
 from pipelines.corag.types import Configuration
-from pipelines.files import write_whole
+from pipelines.networks import save_network
+from pipelines.query_encoder import EncoderFacts as EncoderFacts
+from pipelines.query_encoder import QueryEncoder as QueryEncoder
 
 if TYPE_CHECKING:
     from pipelines.corag.agent_network import AgentNetwork
@@ -25,43 +27,6 @@ SCHEMA = 1
 
 class AgentError(RuntimeError):
     """An agent that cannot be loaded, trained or used; the message says what to do."""
-
-
-class QueryEncoder(Protocol):
-    """What embeds queries (`actors.search.dense.embed.Embedder`)."""
-
-    name: str
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """What tells two encoders of one name apart."""
-        ...
-
-    def embed_queries(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Unit vectors (texts, dimension), and which texts were cut."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderFacts:
-    """The encoder whose vectors an agent understands."""
-
-    name: str
-    fingerprint: str
-    dimension: int
-
-    @classmethod
-    def of(cls, encoder: QueryEncoder) -> "EncoderFacts":
-        """The facts of a loaded encoder."""
-        return cls(encoder.name, encoder.fingerprint, encoder.dimension)
-
-    def __str__(self) -> str:
-        return f"{self.name!r} ({self.dimension} dimensions, fingerprint {self.fingerprint})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,22 +41,13 @@ class ConfigurationAgent:
     def save(self, folder: str | Path) -> Path:
         """Writes weights and facts; the folder is made. The facts come last: a folder without
         them is no agent."""
-        from safetensors.torch import save_file
-
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        weights = {name: value.contiguous() for name, value in self.network.state_dict().items()}
-        temporary = folder / f".{WEIGHTS}"
-        save_file(weights, temporary)
-        temporary.replace(folder / WEIGHTS)
         facts = {
             "schema": SCHEMA,
             "space": self.space.to_json(),
             "encoder": asdict(self.encoder),
             "metrics": dict(self.metrics),
         }
-        write_whole(folder / FACTS, json.dumps(facts, indent=1) + "\n")
-        return folder
+        return save_network(folder, self.network, WEIGHTS, FACTS, facts)
 
     @classmethod
     def load(cls, folder: str | Path, encoder: EncoderFacts | None = None) -> "ConfigurationAgent":

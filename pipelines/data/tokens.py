@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from actors.encodable import encodable
 from pipelines.data.cache import Report
 
 
@@ -44,21 +45,13 @@ class TokenCounter:
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """Number of tokens of each text, in their order."""
-        whole = [_encodable(text) for text in texts]
+        whole = [encodable(text) for text in texts]
         found = self._tokenizer.encode_batch_fast(whole, add_special_tokens=False)
         return [len(each.ids) for each in found]
 
     def ids(self, text: str) -> list[int]:
         """The token ids of `text`."""
-        return list(self._tokenizer.encode(_encodable(text), add_special_tokens=False).ids)
-
-
-def _encodable(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
+        return list(self._tokenizer.encode(encodable(text), add_special_tokens=False).ids)
 
 
 def _load(source: str) -> Any:

@@ -23,6 +23,8 @@ from pipelines.realm.inserts import words_of
 from pipelines.realm.parts import Limits, Parts
 from pipelines.realm.prompt import ReasoningPrompt, chat_renderer, reasoning_prompt
 from pipelines.realm.reason import Reasoner
+from pipelines.realm.simulated import NAME as SIMULATED
+from pipelines.realm.simulated import SimulatedSessions
 from pipelines.realm.types import HopQuestion, Integrator, Retriever
 from pipelines.seeds import drawn
 
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from pipelines.realm.uncertainty.entities import TitleIndex
     from pipelines.realm.uncertainty.rsus import RsusMeter
 
-SIMULATED = "simulated"
 MOST_PASSAGES = 200_000
 """Of an index, whose titles and words are read."""
 
@@ -216,13 +217,12 @@ def open_world(
     )
     lexical = open_retriever(index, "bm25", timeout_s=timeout_s) if dense else retriever
     passages = list(read_passages(index, MOST_PASSAGES))
-    names = [title for title, _ in passages if title]
-    titles = TitleIndex(names)
+    titles = TitleIndex(title for title, _ in passages if title)
     counter = _counter(config, reporter)
     count = words_of if simulated else counter.count  # simulated text has no tokens of a model
     engine = _engine(config, hop_set, reporter)
     make = _Makers(
-        lambda rsus: open_meter(rsus, retriever=lexical, titles=names, seed=config.run.seed),
+        lambda rsus: open_meter(rsus, retriever=lexical, titles=titles, seed=config.run.seed),
         lambda: (
             _prefetching(retriever, titles, None if dense else index)
             if config.evidence.prefetch
@@ -263,7 +263,6 @@ def _counter(config: RealmConfig, reporter: Reporter) -> "TokenCounter":
 def _engine(config: RealmConfig, hop_set: HopSet | None, reporter: Reporter) -> SessionEngine:
     reasoner = config.reasoner
     if reasoner.model == SIMULATED:
-        from pipelines.realm.simulated import SimulatedSessions
         from pipelines.realm.simulation.ability import Ability
 
         hop_set = hop_set or hop_set_of(config)

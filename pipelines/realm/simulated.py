@@ -10,9 +10,10 @@ decomposition's, and recovery of a hop whose premise is wrong and stays so.
 from collections.abc import Iterable, Sequence
 
 from actors.rollout.types import Sampling
+from actors.search.ranking.passages import Passage
 from pipelines.realm.simulation.ability import Ability
 from pipelines.realm.simulation.belief import Mind
-from pipelines.realm.simulation.facts import FactBook, PassageLike
+from pipelines.realm.simulation.facts import FactBook
 from pipelines.realm.simulation.plan import Planner
 from pipelines.realm.simulation.session import SimulatedSession
 from pipelines.realm.types import HopQuestion
@@ -36,7 +37,7 @@ class SimulatedSessions:
     def __init__(
         self,
         questions: Sequence[HopQuestion],
-        passages: Iterable[PassageLike],
+        passages: Iterable[Passage],
         *,
         ability: Ability | float | None = None,
         seed: int = 0,

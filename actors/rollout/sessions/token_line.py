@@ -4,6 +4,8 @@ import json
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from actors.encodable import encodable
+
 
 class Tokens:
     """A model's fast tokenizer, as sessions need it. Safe to use from many threads.
@@ -35,7 +37,7 @@ class Tokens:
         """
         bos = self._whole.bos_token
         written = bool(bos) and prompt.startswith(bos)
-        return list(self._whole(_encodable(prompt), add_special_tokens=not written)["input_ids"])
+        return list(self._whole(encodable(prompt), add_special_tokens=not written)["input_ids"])
 
     def apart(self, text: str) -> tuple[list[int], list[int]]:
         """(ids, ends) of a text on its own: token i ends after character `ends[i]` of the text.
@@ -44,7 +46,7 @@ class Tokens:
         """
         if not text:
             return [], []
-        encoding = self._plain.encode(self._anchor + _encodable(text), add_special_tokens=False)
+        encoding = self._plain.encode(self._anchor + encodable(text), add_special_tokens=False)
         skip = len(self._anchor)
         read = [
             (token_id, start - skip, end - skip)
@@ -119,15 +121,6 @@ class TokenLine:
         if not 0 <= characters <= len(self.text):
             raise ValueError(f"no place {characters} in a text of {len(self.text)} characters")
         return bisect_right(self._ends, characters)
-
-
-def _encodable(text: str) -> str:
-    """Half a surrogate pair, which no tokenizer reads, is one "?"; places stay the same."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text
 
 
 def _untrimmed(tokenizer: str) -> str:

@@ -12,10 +12,11 @@ import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from actors.search.ranking.passages import Passage as AnyPassage
 from pipelines.files import write_whole
 from pipelines.realm.evidence.texts import parts
 from pipelines.realm.types import Passage
@@ -30,25 +31,6 @@ _AT_ONCE = 2048
 
 class SentenceVectorsError(ValueError):
     """Vectors that cannot be used; the message names the folder and says what to do."""
-
-
-class PassageLike(Protocol):
-    """A passage of any corpus."""
-
-    @property
-    def id(self) -> str:
-        """Unique in its corpus."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """May be empty."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """The body."""
-        ...
 
 
 class SentenceVectors:
@@ -101,7 +83,7 @@ class SentenceVectors:
 
 
 def build_sentence_vectors(
-    passages: Iterable[PassageLike],
+    passages: Iterable[AnyPassage],
     folder: str | Path,
     embedder: "Embedder",
     progress: "Progress | None" = None,

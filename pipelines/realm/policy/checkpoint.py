@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipelines.files import write_whole
+from pipelines.networks import save_network
 from pipelines.realm.policy.policy import Policy, PolicyShape
 
 CARD, WEIGHTS = "policy.json", "policy.safetensors"
@@ -21,13 +21,8 @@ class PolicyError(ValueError):
 
 def save_policy(policy: Policy, folder: Path, facts: Mapping[str, Any] | None = None) -> None:
     """Writes the policy; `facts` (settings, metrics) go into the card."""
-    from safetensors.torch import save_file
-
-    folder.mkdir(parents=True, exist_ok=True)
-    weights = {name: value.contiguous() for name, value in policy.network.state_dict().items()}
-    save_file(weights, folder / WEIGHTS)
     card = {"format": FORMAT, "shape": policy.shape.to_json(), "facts": dict(facts or {})}
-    write_whole(folder / CARD, json.dumps(card, indent=1) + "\n")
+    save_network(folder, policy.network, WEIGHTS, CARD, card)
 
 
 def load_policy(folder: str | Path) -> Policy:

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from actors.search.ranking.passages import Passage
 from pipelines.data.sentences import sentences
 from pipelines.realm.simulation.ability import uniform
 from pipelines.realm.types import Hop, HopQuestion
@@ -16,25 +16,6 @@ _MONTHS = frozenset(
     "january february march april may june july august september october november december".split()
 )
 _TRIES = 64
-
-
-class PassageLike(Protocol):
-    """A passage of the pooled corpus."""
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """Its title."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """Its text."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +85,7 @@ class FactBook:
     where one is missing or a question has no answer.
     """
 
-    def __init__(self, questions: Sequence[HopQuestion], passages: Iterable[PassageLike]) -> None:
+    def __init__(self, questions: Sequence[HopQuestion], passages: Iterable[Passage]) -> None:
         wanted = {hop.passage for question in questions for hop in question.decomposition}
         wanted |= {id for question in questions for id in question.relevant}
         self._gold: dict[str, tuple[str, str]] = {}

@@ -1,6 +1,5 @@
 """Meters and encoders by name, as a configuration has them."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +44,7 @@ def open_meter(
     config: "RsusConfig",
     *,
     retriever: Retriever | None = None,
-    titles: Iterable[str] = (),
+    titles: TitleIndex | None = None,
     encoder: Encoder | None = None,
     seed: int = 0,
 ) -> RsusMeter:
@@ -65,7 +64,7 @@ def open_meter(
     return RsusMeter(
         settings,
         retriever=retriever,
-        titles=TitleIndex(titles),
+        titles=titles,
         proxy=open_proxy(config.proxy, encoder) if config.proxy else None,
         seed=seed,
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pipelines.files import write_whole
+from pipelines.networks import save_network
 from pipelines.realm.types import Uncertainty
 from pipelines.realm.uncertainty.common_words import HEDGES
 from pipelines.realm.uncertainty.vectors import Encoder, TextVectors
@@ -102,14 +102,6 @@ class VerbalProxy:
     def save(self, folder: str | Path) -> Path:
         """Writes weights and facts; the folder is made. The facts come last: a folder without
         them is no proxy."""
-        from safetensors.torch import save_file
-
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        weights = {name: value.contiguous() for name, value in self.network.state_dict().items()}
-        temporary = folder / f".{WEIGHTS}"
-        save_file(weights, temporary)
-        temporary.replace(folder / WEIGHTS)
         facts = {
             "schema": SCHEMA,
             "encoder": asdict(EncoderFacts.of(self.vectors.encoder)),
@@ -119,8 +111,7 @@ class VerbalProxy:
             "spread": self.spread.tolist(),
             "metrics": dict(self.metrics),
         }
-        write_whole(folder / FACTS, json.dumps(facts, indent=1) + "\n")
-        return folder
+        return save_network(folder, self.network, WEIGHTS, FACTS, facts)
 
     @classmethod
     def load(cls, folder: str | Path, encoder: Encoder) -> "VerbalProxy":

@@ -6,32 +6,12 @@ from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 
 from actors.search.text import words
+from pipelines.query_encoder import QueryEncoder as Encoder
 from pipelines.realm.evidence.batching import Batches
-
-
-class Encoder(Protocol):
-    """Texts to unit vectors (`actors.search.dense.embed.Embedder`, `HashedEncoder`)."""
-
-    name: str
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """What tells two encoders of one name apart."""
-        ...
-
-    def embed_queries(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Unit vectors (texts, dimension) float32, and which texts were cut."""
-        ...
 
 
 class HashedEncoder:

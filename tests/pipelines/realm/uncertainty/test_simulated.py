@@ -75,9 +75,8 @@ def test_from_questions_to_a_proxy_in_use(world, tmp_path):
     assert trained.metrics["test/mae"] < trained.metrics["test/mae_constant"]
 
     config = RsusConfig(verb="proxy", proxy=str(tmp_path / "proxy"))
-    meter = open_meter(
-        config, retriever=retriever, titles=[passage.title for passage in hop_set.passages]
-    )
+    titles = TitleIndex(passage.title for passage in hop_set.passages)
+    meter = open_meter(config, retriever=retriever, titles=titles)
     make = maker(world, meter)
 
     async def one():
